@@ -1,0 +1,1 @@
+"""The ``markscheme`` command: one thin module a subcommand."""

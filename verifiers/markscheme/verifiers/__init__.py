@@ -1,0 +1,70 @@
+"""Verifiers of model answers: right, explainable, unbreakable, fast.
+
+Names load on first use, so that ``import markscheme.verifiers`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from markscheme.verifiers.errors import DataError, GoldError, MarkschemeError, MissingExtraError, WorkerError
+    from markscheme.verifiers.golds import Gold, load_golds, read_gold
+    from markscheme.verifiers.math.verifier import MathVerifier
+    from markscheme.verifiers.policy import Policy
+    from markscheme.verifiers.protocol import Verifier
+    from markscheme.verifiers.reading import ReadAnswer, Reading, read_answer
+    from markscheme.verifiers.verdict import Outcome, Reason, Verdict
+
+_HOMES = {
+    "DataError": "errors",
+    "Gold": "golds",
+    "GoldError": "errors",
+    "MarkschemeError": "errors",
+    "MathVerifier": "math.verifier",
+    "MissingExtraError": "errors",
+    "Outcome": "verdict",
+    "Policy": "policy",
+    "ReadAnswer": "reading",
+    "Reading": "reading",
+    "Reason": "verdict",
+    "Verdict": "verdict",
+    "Verifier": "protocol",
+    "WorkerError": "errors",
+    "load_golds": "golds",
+    "read_answer": "reading",
+    "read_gold": "golds",
+}
+
+__all__ = [
+    "DataError",
+    "Gold",
+    "GoldError",
+    "MarkschemeError",
+    "MathVerifier",
+    "MissingExtraError",
+    "Outcome",
+    "Policy",
+    "ReadAnswer",
+    "Reading",
+    "Reason",
+    "Verdict",
+    "Verifier",
+    "WorkerError",
+    "load_golds",
+    "read_answer",
+    "read_gold",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

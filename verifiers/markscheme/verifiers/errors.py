@@ -1,0 +1,32 @@
+"""Every error that markscheme raises, in one tree."""
+
+from __future__ import annotations
+
+
+class MarkschemeError(Exception):
+    """The root. Each child is also the built-in error that a caller would expect."""
+
+
+class GoldError(MarkschemeError, ValueError):
+    """Gold answers that cannot be read. ``rows`` holds ``(row, text, why)`` for every one of them."""
+
+    def __init__(self, rows: list[tuple[int, str, str]]) -> None:
+        self.rows = rows
+        shown = "\n".join(f"  row {row}: {text[:80]!r}: {why}" for row, text, why in rows[:20])
+        rest = f"\n  … and {len(rows) - 20} more" if len(rows) > 20 else ""
+        super().__init__(
+            f"{len(rows)} gold answer(s) cannot be read:\n{shown}{rest}\n"
+            'Mend them, or pass on_bad="skip" to leave these rows out.'
+        )
+
+
+class DataError(MarkschemeError, ValueError):
+    """A data file that is not what was expected: says the file, the line, the column and the fix."""
+
+
+class MissingExtraError(MarkschemeError, ImportError):
+    """An optional dependency is needed. The message names the extra to install."""
+
+
+class WorkerError(MarkschemeError, RuntimeError):
+    """The algebra worker could not be started or died of itself."""
