@@ -43,15 +43,17 @@ _DENIAL = re.compile(r"\b(?:not|never|no longer|neither|nor|cannot|can't|isn't|a
 _COPULA = re.compile(r"(?<![<>!:=])=(?!=)|:(?=\s)|\b(?:is|are|was|were|equals?|be|becomes)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"\b(?:therefore|thus|hence|so|consequently|finally)\b,?", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?](?=\s+(?:[A-Z$\\(*\[]|$)|\s*$)|\n")
-_POLITE = re.compile(r"\s*(?:I hope (?:it|this) is correct|I hope this helps|Hope this helps)[.!]?\s*\Z", re.IGNORECASE)
+_POLITE = re.compile(r"(?:I hope (?:it|this) is correct|I hope this helps|Hope this helps)[.!]?\s{0,99}\Z", re.IGNORECASE)
+_BESIDE = re.compile(r"\b(?:greater|less|more|fewer|larger|smaller|than|least|most|between|over|under|divisible|multiple|factor|exceeds?|plus)\b", re.IGNORECASE)
+_WINDOW = 4000  # characters: a sentence that is longer states no answer
 _MARKER = re.compile(
-    r"(?:^|(?<=[\n.!?$)\]}*]))[\s*_#>]*(?:the\s+)?final\s+answer\s*[*_]*\s*(?::|=|\n|is\b:?)[*_\s:]*"
-    r"|\banswers?\s+(?:to\s+(?:the|this)\s+(?:question|problem)\s+)?(?:is|are|would\s+be|should\s+be|equals|=|must\s+be|will\s+be)\b\s*:?\s*"
-    r"|(?:^|(?<=\n))[\s*_#>]*(?:answer|ans|A)[*_]*\s*[:=][*_]*[ \t]*\n?",
+    r"(?:^|(?<=[\n.!?$)\]}*]))[ \t*_#>]{0,12}(?:the )?final answer[ *_]{0,6}(?::|=|\n|is\b:?)"
+    r"|\banswers? (?:to (?:the|this) (?:question|problem) )?(?:is|are|would be|should be|equals|=|must be|will be)\b[ \t]?:?"
+    r"|(?:^|(?<=\n))[ \t*_#>]{0,12}(?:answer|ans|A)[*_]{0,3} ?[:=]",
     re.IGNORECASE,
 )
 _FINAL_LINE = re.compile(
-    r"(?:^|(?<=\n))[\s*_#>]*(?:the\s+)?(?:final\s+answer|answer)\s*[*_]*\s*(?::|is\b:?)[*_\s:]*", re.IGNORECASE
+    r"(?:^|(?<=\n))[ \t*_#>]{0,12}(?:the )?(?:final answer|answer)[ *_]{0,6}(?::|is\b:?)", re.IGNORECASE
 )
 _NO_STATEMENT = "no answer is stated where the contract looks for one"
 
@@ -149,7 +151,7 @@ def _statement_after(text: str, start: int, reading: str) -> ReadAnswer:
     while start < len(text) and text[start] in " \t\n*_:":
         start += 1
     end = _sentence_end(text, start)
-    if _POLITE.match(text[start:end] + " "):
+    if end < 0 or _POLITE.match(text[start:end].strip()):
         return ReadAnswer(None, reading, why=_NO_STATEMENT)
     return _value_in(text, start, end, reading)
 
@@ -181,22 +183,26 @@ def _auto(text: str) -> ReadAnswer:
 
 
 def _last_sentence(text: str) -> ReadAnswer:
-    stop = len(_POLITE.sub("", text).rstrip())
+    text = text.rstrip()
+    polite = _POLITE.search(text, max(0, len(text) - 100))
+    stop = len(text[: polite.start()].rstrip()) if polite else len(text)
     if stop and _is_answer(text[:stop]):
         return _trimmed(text, 0, stop, "bare") or ReadAnswer(None, "auto", why=_NO_STATEMENT)
-    start = 0
-    for mark in _SENTENCE_END.finditer(text, 0, stop):
-        if mark.end() < stop and text[mark.end() : stop].strip() and not _inside_formula(text, mark.start()):
+    start = -1 if stop > _WINDOW else 0
+    for mark in _SENTENCE_END.finditer(text, max(0, stop - _WINDOW), stop):
+        if mark.end() < stop and not _inside_formula(text, max(0, stop - _WINDOW), mark.start()):
             start = mark.end()
+    if start < 0:
+        return ReadAnswer(None, "auto", why="no answer found")
     for clause in _CLAUSE.finditer(text, start, stop):
-        if text[clause.end() : stop].strip():
+        if clause.end() < stop:
             start = clause.end()
     return _sentence_value(text, start, stop)
 
 
-def _inside_formula(text: str, at: int) -> bool:
-    """Whether a line break lies inside a displayed formula."""
-    before = text[max(0, at - 4000) : at]
+def _inside_formula(text: str, start: int, at: int) -> bool:
+    """Whether a break at ``at`` lies inside a formula that was opened after ``start``."""
+    before = text[max(start, at - 400) : at]
     return before.count("$$") % 2 == 1 or before.count("\\[") > before.count("\\]") or before.count("\\(") > before.count("\\)")
 
 
@@ -218,7 +224,7 @@ def _sentence_value(text: str, start: int, stop: int) -> ReadAnswer:
         else:
             copula = None
             break
-    if copula is not None:
+    if copula is not None and re.search(r"\d|\x00", plain[copula.end() :]):
         found = _value_in(text, start + copula.end(), stop, "sentence", single=True)
         if found.text is not None:
             return found
@@ -240,12 +246,11 @@ def _formulas(sentence: str) -> list[tuple[int, int]]:
 
 
 def _sentence_end(text: str, start: int) -> int:
-    for mark in _SENTENCE_END.finditer(text, start):
-        if mark[0] != "\n" and text[mark.start() - 1 : mark.start()].isdigit() and text[mark.end() : mark.end() + 1].isdigit():
-            continue
-        if not _inside_formula(text[start:], mark.start() - start):
+    """Where the sentence from ``start`` ends, or -1 where it is too long to be one."""
+    for mark in _SENTENCE_END.finditer(text, start, start + _WINDOW):
+        if not _inside_formula(text, start, mark.start()):
             return mark.start()
-    return len(text)
+    return len(text) if len(text) <= start + _WINDOW else -1
 
 
 def _trimmed(text: str, start: int, end: int, reading: str) -> ReadAnswer | None:
@@ -290,7 +295,7 @@ def _value_in(text: str, start: int, end: int, reading: str, *, single: bool = F
     if len(values) == 1 and (values[0][0] == begin or not single):
         stop = _with_unit(text, values[0][1], whole.span[1])
         before = text[begin : values[0][0]]
-        if not _DENIAL.search(before):
+        if not _DENIAL.search(before) and not _BESIDE.search(before):
             return _trimmed(text, values[0][0], stop, reading) or nothing
     copula = None
     for copula in _COPULA.finditer(text, begin, whole.span[1]):

@@ -54,7 +54,7 @@ class Calculus(NotMath):
 def is_product_word(word: str) -> bool:
     """Whether a bare run of letters may be a product of variables rather than a word."""
     low = word.lower()
-    if low in _NOT_PRODUCTS or len(word) > 3:
+    if low in _NOT_PRODUCTS or len(word) > 3 or (len(word) == 3 and word.istitle()):
         return False
     if len(word) == 3 and word.islower():
         first, middle, last = (char in _VOWELS for char in word)
@@ -230,6 +230,8 @@ class ExpressionParser:
         if self.ahead(n).text == "/" and self.ahead(n + 1).text in SPACED_LETTERS:
             n += 2
             n += 2 if self.ahead(n).text == "^" else 0
+        if self.ahead(n).text == "=":  # 1 h = 60 min
+            return any(token.kind in ("word", "text") and lookup(token.text) for token in self.tokens[self.at + n :])
         return self.ahead(n) is END or self.ahead(n).text in (",", ";", "and", "or")
 
     @staticmethod
@@ -268,6 +270,8 @@ class ExpressionParser:
     def raised(self, base: Node) -> Node:
         """The power whose exponent comes next; ``f^{-1}(x)`` is the inverse function applied."""
         exponent = self.exponent()
+        if self.now.text == "_" and isinstance(base, Sym) and "_" not in base.name:  # v^2_0
+            base = self.applied(base.name)
         if isinstance(base, Sym) and base.name in _FUNCTION_LETTERS and exponent == Num(Fraction(-1)) and self.now.text == "(":
             return Op(f"app:{base.name}^-1", self.arguments())
         if isinstance(base, Matrix | Tuple):
@@ -391,6 +395,8 @@ class ExpressionParser:
         inner = self.sum()
         if self.accept(r"\choose"):
             inner = Op("binom", (scalar(inner), scalar(self.sum())))
+        elif self.accept(r"\over"):
+            inner = Op("div", (scalar(inner), scalar(self.sum())))
         self.bars = bars
         self.level -= 1
         self.expect("}")

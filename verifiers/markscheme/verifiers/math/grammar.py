@@ -54,6 +54,7 @@ _RELATIONS = {
     "=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "!=", r"\le": "<=", r"\ge": ">=", r"\ne": "!=",
     r"\approx": "~", r"\in": "in", r"\notin": "notin", r"\equiv": "equiv", ":=": "=",
 }  # fmt: skip
+_CURRENCIES = {r"\$": "dollar", "€": "euro", "£": "£", "¥": "yen"}
 _NAMED_SETS = frozenset("RQZNC")
 _PERCENT_WORDS = frozenset(("percent", "percentage", "pct", "per cent", "percentage points", "percents"))
 _CONDITION_WORDS = frozenset(("for", "if", "when", "where", "with", "whenever", "provided", "such that", "for all", "for every", "for any"))
@@ -65,7 +66,7 @@ _TEXT_MARKS = re.compile(r"\\(?:text(?:bf|it|rm|normal)?|mbox|mathrm|mathbf|text
 _CHOICE = re.compile(r"\s*(?:\((?P<a>[A-Z])\)|(?P<b>[A-Z])(?:\)|\.(?!\d)|:)|option\s+(?P<c>[A-Z])\b)\s*(?P<rest>.*)", re.DOTALL)
 _CHOICES = re.compile(r"\(?[A-J]\)?(?:\s*(?:,|and|&)\s*(?:and\s+)?\(?[A-J]\)?)+")
 _WORDY = re.compile(r"[^\W\d_]+(?:[\s'’.,;:!?()\"-]+[^\W\d_]+)*[.!?]?")
-_BASED = re.compile(r"([-+]?[0-9A-Za-z]*\.?[0-9A-Za-z]+)\s*(?:_|\bbase\s)\s*\{?\s*(?:\\text)?\{?(?:base\s*)?(\d{1,2})\}*\s*")
+_BASED = re.compile(r"([-+]?[0-9A-Za-z]+(?:\.[0-9A-Za-z]+)?)\s*(?:_|\bbase\s)\s*\{?\s*(?:\\text)?\{?(?:base\s*)?(\d{1,2})\}*\s*")
 _BASE_WORDS = re.compile(r"\(?\s*(?:in\s+)?base[ -](\d{1,2}|[a-z]+)\s*\)?")
 
 
@@ -222,8 +223,7 @@ class AnswerParser(ExpressionParser):
         if self.accept(r"\$", "€", "£", "¥"):
             symbol = self.tokens[self.at - 1].text
             amount = scalar(self.sum())
-            unit = {r"\$": "dollar", "€": "euro", "£": "£", "¥": "yen"}[symbol]
-            node = make_quantity(Op("neg", (amount,)) if sign == "-" else amount, unit)
+            node = make_quantity(Op("neg", (amount,)) if sign == "-" else amount, _CURRENCIES[symbol])
             self.unit()  # "$18 dollars", "$5 per ticket"
             return node
         self.at = start
@@ -245,9 +245,12 @@ class AnswerParser(ExpressionParser):
         """The value with the unit or noun that follows it; compound quantities add up."""
         if self.level or not isinstance(node, Expr):
             return node
-        if isinstance(node, Op) and node.head == "deg" and self.now.text in ("C", "F", "c", "f") and self.now.kind == "word":
+        if isinstance(node, Op) and node.head == "deg" and self.now.text in ("C", "F", "c", "f"):
+            scale = {"c": "celsius", "f": "fahrenheit"}[self.now.text.lower()]
             self.at += 1
-            return scalar(node.args[0])
+            return make_quantity(scalar(node.args[0]), scale)
+        if symbol := self.accept(r"\$", "€", "£", "¥"):  # "29 $"
+            return make_quantity(node, _CURRENCIES[symbol])
         words = self.unit()
         if words is None:
             return node
@@ -322,7 +325,7 @@ class AnswerParser(ExpressionParser):
     def number(self) -> Node:
         """A number; with a base as its subscript, a based number."""
         token = self.now
-        if self.ahead().text == "_" and self.ahead().kind == "op":
+        if self.ahead().text == "_" and self.ahead().kind == "op" and self.tokens[self.at - 1].text != "^":
             start = self.at
             self.at += 2
             base = self.base()
@@ -557,7 +560,7 @@ def _as_words(text: str, words: str) -> Node | None:
     if not in_text and len(runs) == 1 and is_product_word(words) and not (words.isupper() and len(words) > 1):
         return None
     if len(words) == 1:
-        return Sym(words)
+        return Const(words) if words in "ei" else Sym(words)
     if len(runs) == 1 and in_text and words.casefold() in ("pi", "infinity"):
         return None
     parts = [part for part in re.split(r"\s*(?:,|;|\band\b)\s*", words) if part]

@@ -24,7 +24,7 @@ _EATEN_PATTERNS = {
 }
 # Two backslashes before a command's name: text that was escaped once too often.
 _DOUBLED = re.compile(
-    r"\\\\(?=(?:[dtc]?frac|sqrt|text[a-z]*|mathrm|mathbf|mathbb|mbox|left|right|begin|end|pi|infty|cdot|times|pm|mp|cup|cap|in"
+    r"(?<!\\)\\\\(?=(?:[dtc]?frac|sqrt|text[a-z]*|mathrm|mathbf|mathbb|mbox|left|right|begin|end|pi|infty|cdot|times|pm|mp|cup|cap|in"
     r"|leq?|geq?|leqslant|geqslant|neq?|lt|gt|approx|alpha|beta|gamma|delta|theta|lambda|mu|sigma|omega|phi|rho|sin|cos|tan|cot|sec"
     r"|csc|log|ln|exp|arcsin|arccos|arctan|circ|degree|binom|dbinom|boxed|fbox|quad|qquad|overline|emptyset|varnothing"
     r"|setminus|big[a-z]*|Big[a-z]*|sum|prod|int|lim|mid|equiv|lfloor|rfloor|lceil|rceil|langle|rangle|angle|vec|hat|ldots"
@@ -120,6 +120,9 @@ def _ascii(text: str) -> str:
     return "".join(char if char < "\x80" else _one(char) for char in text)
 
 
+_IN_TEXT = re.compile(r"\\(?:text|mathrm|mbox)[a-z]*\s*\{[^{}]*\}")
+_TEXT_DOLLAR = re.compile(r"\\(?:text|mathrm|mbox)\s*\{\s*\\?\$\s*\}")
+_GLUED_QUAD = re.compile(r"\\(q?quad)(?=[a-zA-Z])")
 _FORMULA_WORD = re.compile(r"(?<![\\a-zA-Z])[A-Za-z]{4,}")
 _CURRENCY_NUMBER = re.compile(r"\s?[-+]?[\d.]")
 
@@ -132,7 +135,7 @@ def resolve_dollars(text: str) -> str:
     """
     if "$" not in text:
         return text
-    text = text.replace("$$", " $ ")
+    text = text.replace("$$", " ")  # always a delimiter
     marks = [n for n, char in enumerate(text) if char == "$" and (n == 0 or text[n - 1] != "\\")]
     out, last, n = [], 0, 0
     while n < len(marks):
@@ -148,7 +151,7 @@ def resolve_dollars(text: str) -> str:
             n += 1
             continue
         inside = text[here + 1 : closing]
-        if money and (_FORMULA_WORD.search(inside) or (text[closing + 1 : closing + 2].isdigit() and inside[-1:] != "=")):
+        if money and (_FORMULA_WORD.search(_IN_TEXT.sub("", inside)) or (text[closing + 1 : closing + 2].isdigit() and inside[-1:] != "=")):
             out.append(r"\$")
             n += 1
             continue
@@ -170,6 +173,7 @@ def repair(text: str) -> str:
         text = _DOUBLED.sub(r"\\", text)
     if not text.isascii():
         text = _ascii(text)
+    text = _GLUED_QUAD.sub(r"\\\1 ", _TEXT_DOLLAR.sub(r"\\$", text)) if "\\" in text else text
     return resolve_dollars(text)
 
 

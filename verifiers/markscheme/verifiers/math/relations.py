@@ -70,8 +70,15 @@ def is_label(node: Node) -> bool:
     if node.head in ("add", "mul", "div"):
         parts = [arg.args[0] if isinstance(arg, Op) and arg.head == "neg" and node.head == "add" else arg for arg in node.args]
         names = [name for part in parts for name in symbols(part)]
-        return all(is_label(part) for part in parts) and len(names) == len(set(names))
+        return all(is_label(part) for part in parts) and (node.head != "add" or len(names) == len(set(names)))
     return False
+
+
+def names_something(node: object) -> bool:
+    """Whether a node has a free symbol or an unknown function: ``f(3)`` names a value as ``x`` does."""
+    if isinstance(node, Op):
+        return node.head.startswith("app:") or bool(symbols(node)) or any(names_something(arg) for arg in node.args)
+    return bool(symbols(node))
 
 
 def is_sum(node: Node) -> bool:
@@ -93,14 +100,14 @@ def stated(node: Relation, compare: Compare) -> Stated:
             terms = terms[: first + 1]
     if len(terms) == 1:
         return Stated(None, terms[0])
-    if len(terms) == 2 and not symbols(terms[0]) and is_label(terms[1]) and symbols(terms[1]):
+    if len(terms) == 2 and not names_something(terms[0]) and is_label(terms[1]) and names_something(terms[1]):
         terms.reverse()
     label: Node | None = None
-    if is_label(terms[0]) and symbols(terms[0]) and not symbols(terms[0]) & _free_names(terms[0], terms[1:]):
+    if is_label(terms[0]) and names_something(terms[0]) and not symbols(terms[0]) & _free_names(terms[0], terms[1:]):
         label, terms = terms[0], terms[1:]
         if is_sum(label) and terms[-1] == ZERO:
             return Stated(None, None)
-    elif any(symbols(term) for term in terms):
+    elif any(names_something(term) for term in terms):
         return Stated(None, None)
     for left, right in zip(terms, terms[1:], strict=False):
         found = compare(left, right)
@@ -145,6 +152,8 @@ def same_equation(left: Relation, right: Relation) -> Comparison:
 def constant_factor(one: Expr, two: Expr) -> int | Comparison:
     """The sign of the constant c with ``one = c · two``, 0 where there is none; a Comparison when not decided."""
     names = sorted(symbols(one) | symbols(two))
+    if not names:
+        return 0  # statements about numbers are compared term by term, never by their truth
     one, two = strip_places(one), strip_places(two)  # type: ignore[assignment]
     by_residue = _proportional_residues(one, two, names)
     if by_residue is False:

@@ -224,6 +224,8 @@ def _collect(tree: Node, ends: dict[Node, Any]) -> None:
         for end in (tree.low, tree.high):
             if end not in (INF, MINUS_INF):
                 ends[end] = _number(end)
+        if tree.low in ends and tree.high in ends and ends[tree.low] > ends[tree.high]:
+            raise NoSet("ends in falling order, which is a point and no interval")
     elif isinstance(tree, FiniteSet):
         for item in tree.items:
             ends[item] = _number(item)

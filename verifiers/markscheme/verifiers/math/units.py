@@ -80,6 +80,8 @@ _add("£ gbp", {"sterling": 1}, 1)
 _add("degree deg", {"degree": 1}, 1)
 _add("arcminute", {"degree": 1}, F(1, 60))
 _add("arcsecond", {"degree": 1}, F(1, 3600))
+_add("celsius", {"celsius": 1}, 1)
+_add("fahrenheit", {"fahrenheit": 1}, 1)
 _add("radian rad", {"radian": 1}, 1)
 
 # Single letters that mean a unit even beside a bare number, where a space stands between ("25 m^2", "12 s").

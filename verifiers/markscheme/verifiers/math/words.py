@@ -82,7 +82,7 @@ NUMBER_WORDS |= {word: 10 * n for n, word in enumerate("twenty thirty forty fift
 # Words that say something about an answer, so that a phrase with one of them is no mere noun to be ignored.
 STATEMENT_WORDS = frozenset(
     "not no is are was be or and but if for when than wrong except plus minus times divided of only with without where each never isn't"
-    " aren't neither nor least most more less greater fewer between about approximately roughly to over under both all any some every"
+    " aren't neither nor least most more less greater fewer between about approximately roughly to over under both"
     " either cannot can't nan dozen half quarter hundred thousand million billion trillion million double twice percent base modulo mod".split()
 )
 # Phrases that restate the whole domain or only introduce the value: they add nothing and are dropped.
