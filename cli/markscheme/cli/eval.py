@@ -1,0 +1,113 @@
+"""``markscheme eval``: grade completions on a public data set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from markscheme.cli.options import (
+    DeadlineOption,
+    FailUnderOption,
+    FreshOption,
+    OutOption,
+    ReadingOption,
+    ReportOption,
+    ThinkingOption,
+    WorkersOption,
+)
+
+if TYPE_CHECKING:
+    from markscheme.cli.run import Graded
+    from markscheme.verifiers.grading import Setup
+
+
+def evaluate(
+    suite: Annotated[Literal["gsm8k", "math500"], typer.Argument(help="The data set; its test split is used.")],
+    completions: Annotated[
+        Path,
+        typer.Option(metavar="FILE.jsonl", help="Rows with index or id, and a completion or a list of completions."),
+    ],
+    data: Annotated[Path | None, typer.Option(help="A local copy of the data set. Default: from the Hub.")] = None,
+    out: OutOption = None,
+    report: ReportOption = None,
+    reading: ReadingOption = "auto",
+    completion_field: Annotated[
+        str | None, typer.Option(help="The completion's field. Default: prediction, completion or response.")
+    ] = None,
+    workers: WorkersOption = 0,
+    deadline: DeadlineOption = 5.0,
+    fail_under: FailUnderOption = None,
+    precision: Annotated[
+        Literal["exact", "gold"], typer.Option(help="gold: accept what rounds to the gold answer's digits.")
+    ] = "exact",
+    thinking: ThinkingOption = False,  # noqa: FBT002 -- a flag on the command line
+    on_bad_gold: Annotated[
+        Literal["error", "skip"], typer.Option(help="What to do with problems whose gold answer cannot be read.")
+    ] = "error",
+    fresh: FreshOption = False,  # noqa: FBT002 -- likewise
+) -> None:
+    """Grade completions on GSM8K or MATH-500: accuracy, pass@k and maj@n."""
+    from dataclasses import replace
+
+    from markscheme.benchmarks.suites import SUITES
+    from markscheme.benchmarks.suites.join import Joiner, ranges
+    from markscheme.cli import run
+    from markscheme.cli.terminal import errors_shown
+    from markscheme.verifiers.grading import Setup
+    from markscheme.verifiers.jsonl import COMPLETION_FIELDS
+
+    with errors_shown():
+        problems = [
+            replace(p, policy=p.policy.model_copy(update={"precision": precision})) for p in SUITES[suite].load(data)
+        ]
+        joiner = Joiner(problems, (completion_field,) if completion_field else COMPLETION_FIELDS)
+        tasks, problem = run.read_tasks(completions, joiner.tasks)
+        setup = Setup(reading, deadline, thinking)
+        job = run.Run(completions, tasks, setup, workers, out, fresh, problem)
+        job.tasks = run.check_golds(tasks, on_bad_gold, job.notes)
+        if missing := joiner.missing():
+            job.notes.append(
+                f"{len(missing)} of {len(problems)} problems have no completion and are not counted: "
+                f"index {ranges(missing)}."
+            )
+        graded = job.judge()
+        groups = by_problem(graded)
+        accuracy = run.accuracy_of(groups)
+        figures = [("problems", str(len(groups))), ("accuracy", str(accuracy)), *sampled_figures(groups, setup)]
+        run.show(graded, figures, job.notes)
+        if report is not None:
+            run.report(report, f"{suite}: {completions.name}", graded, figures, job.notes)
+        job.finish(graded, accuracy.value, fail_under)
+
+
+def by_problem(graded: Sequence[Graded]) -> list[list[Graded]]:
+    """Group by problem, in the order of the data set; samples keep their order."""
+    groups: dict[str | int, list[Graded]] = {}
+    for item in graded:
+        groups.setdefault(item.task.keys["index"], []).append(item)
+    return [groups[index] for index in sorted(groups)]
+
+
+def sampled_figures(groups: Sequence[Sequence[Graded]], setup: Setup) -> list[tuple[str, str]]:
+    """Return pass@k and maj@n as shown; nothing where a problem has only one sample.
+
+    k goes up to the smallest number of samples that a problem has, so that every problem counts for every k.
+    """
+    from markscheme.benchmarks.statistics import ks, majority_correct, pass_at_k
+    from markscheme.verifiers.verdict import Outcome
+
+    sizes = sorted({len(group) for group in groups})
+    if not sizes or sizes[-1] == 1:
+        return []
+    figures = []
+    for k in ks(sizes[0]):
+        right = [sum(item.verdict.outcome is Outcome.CORRECT for item in group) for group in groups]
+        mean = sum(pass_at_k(len(g), c, k) for g, c in zip(groups, right, strict=True)) / len(groups)
+        figures.append((f"pass@{k}", f"{100 * mean:.1f} %"))
+    verifiers = {group[0].task.policy: setup.verifier(group[0].task.policy) for group in groups}
+    won = sum(majority_correct([i.verdict for i in group], verifiers[group[0].task.policy]) for group in groups)
+    n = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
+    return [*figures, (f"maj@{n}", f"{100 * won / len(groups):.1f} %")]
