@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def audit(
     file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Rows with gold, prediction and expected.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,  # noqa: FBT002 -- a flag
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     reading: ReadingOption = "auto",
     form: Annotated[
         Literal["auto", "answer", "completion"],
@@ -29,7 +30,7 @@ def audit(
     precision: Annotated[
         Literal["exact", "gold"], typer.Option(help="gold: accept what rounds to the gold answer's digits.")
     ] = "exact",
-    thinking: ThinkingOption = False,  # noqa: FBT002 -- a flag
+    thinking: ThinkingOption = False,
 ) -> None:
     """Compare verdicts with the judgement that each row expects."""
     import json
@@ -44,10 +45,7 @@ def audit(
     setup = Setup(reading, deadline, thinking)
     with errors_shown():
         pairs = load_pairs(file, form="answer" if form == "answer" else "completion", policy=policy)
-        if workers > 1:
-            result = audit_in_processes(pairs, setup, workers)
-        else:
-            result = run_audit(pairs, setup.verifier(policy))
+        result = audit_in_processes(pairs, setup, workers) if workers > 1 else run_audit(pairs, setup.verifier(policy))
         if as_json:
             typer.echo(json.dumps(result.summary()))
         else:

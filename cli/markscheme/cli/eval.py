@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 def evaluate(
     suite: Annotated[Literal["gsm8k", "math500"], typer.Argument(help="The data set; its test split is used.")],
+    *,
     completions: Annotated[
         Path,
         typer.Option(metavar="FILE.jsonl", help="Rows with index or id, and a completion or a list of completions."),
@@ -43,11 +44,11 @@ def evaluate(
     precision: Annotated[
         Literal["exact", "gold"], typer.Option(help="gold: accept what rounds to the gold answer's digits.")
     ] = "exact",
-    thinking: ThinkingOption = False,  # noqa: FBT002 -- a flag on the command line
+    thinking: ThinkingOption = False,
     on_bad_gold: Annotated[
         Literal["error", "skip"], typer.Option(help="What to do with problems whose gold answer cannot be read.")
     ] = "error",
-    fresh: FreshOption = False,  # noqa: FBT002 -- likewise
+    fresh: FreshOption = False,
 ) -> None:
     """Grade completions on GSM8K or MATH-500: accuracy, pass@k and maj@n."""
     from dataclasses import replace
@@ -79,7 +80,7 @@ def evaluate(
         figures = [("problems", str(len(groups))), ("accuracy", str(accuracy)), *sampled_figures(groups, setup)]
         run.show(graded, figures, job.notes)
         if report is not None:
-            run.report(report, f"{suite}: {completions.name}", graded, figures, job.notes)
+            run.report(report, f"{suite}: {completions.name}", graded, accuracy, figures=figures, notes=job.notes)
         job.finish(graded, accuracy.value, fail_under)
 
 

@@ -21,6 +21,7 @@ from markscheme.cli.options import (
 
 def grade(
     file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Rows with a gold answer and a completion.")],
+    *,
     out: OutOption = None,
     report: ReportOption = None,
     reading: ReadingOption = "auto",
@@ -43,11 +44,11 @@ def grade(
     precision: Annotated[
         Literal["exact", "gold"], typer.Option(help="gold: accept what rounds to the gold answer's digits.")
     ] = "exact",
-    thinking: ThinkingOption = False,  # noqa: FBT002 -- a flag on the command line
+    thinking: ThinkingOption = False,
     on_bad_gold: Annotated[
         Literal["error", "skip"], typer.Option(help="What to do with rows whose gold answer cannot be read.")
     ] = "error",
-    fresh: FreshOption = False,  # noqa: FBT002 -- likewise
+    fresh: FreshOption = False,
 ) -> None:
     """Grade completions, and print the outcomes, the accuracy and the commonest reasons."""
     from dataclasses import replace
@@ -79,5 +80,5 @@ def grade(
         figures = [("accuracy", str(accuracy))]
         run.show(graded, figures, job.notes)
         if report is not None:
-            run.report(report, file.name, graded, figures, job.notes)
+            run.report(report, file.name, graded, accuracy, figures=figures, notes=job.notes)
         job.finish(graded, accuracy.value, fail_under)

@@ -71,7 +71,7 @@ class Run:
             todo = [task for task in self.tasks if task.row not in verdicts]
             if verdicts:
                 self.notes.append(f"{len(verdicts)} of these verdicts are from an earlier run of this command.")
-            advance = stack.enter_context(_progress(len(self.tasks), len(verdicts)))
+            advance = stack.enter_context(_Bar(len(self.tasks), len(verdicts)))
             try:
                 for task, verdict in zip(todo, grade(todo, self.setup, self.workers), strict=True):
                     if file is not None:
@@ -124,7 +124,7 @@ def read_tasks(path: Path, make: Callable[[Row], Iterable[Task]]) -> tuple[list[
 
 
 def check_golds(tasks: list[Task], on_bad: BadGold, notes: list[str]) -> list[Task]:
-    """Return the tasks whose gold answer can be read. Raises GoldError, which lists all others, unless they are skipped."""
+    """Return the tasks whose gold answer can be read. Raises GoldError, which lists the others, or notes them."""
     try:
         load_golds(task.gold for task in tasks)
     except GoldError as error:
@@ -179,21 +179,23 @@ def show(graded: Sequence[Graded], figures: Sequence[tuple[str, str]], notes: Se
 
 
 def report(
-    path: Path, title: str, graded: Sequence[Graded], figures: Sequence[tuple[str, str]], notes: Sequence[str]
+    path: Path,
+    title: str,
+    graded: Sequence[Graded],
+    accuracy: Accuracy,
+    *,
+    figures: Sequence[tuple[str, str]],
+    notes: Sequence[str],
 ) -> None:
     """Write the HTML report."""
     rows = [ReportRow(_name(task), task.problem, task.completion, task.gold, verdict) for task, verdict in graded]
-    write_report(path, Report(title, rows, list(figures), list(notes)))
+    write_report(path, Report(title, rows, figures, notes, accuracy))
     typer.echo(f"report: {safe(str(path))}")
 
 
 def _name(task: Task) -> str:
     identity = str(task.keys.get("id", task.row))
     return f"{identity} / {task.keys['sample']}" if "sample" in task.keys else identity
-
-
-def _progress(total: int, done: int) -> _Bar:
-    return _Bar(total, done)
 
 
 class _Bar:
