@@ -55,7 +55,7 @@
         more.textContent = open ? "Show less" : "Show all of it";
       });
       parts.push(more);
-      requestAnimationFrame(() => { box.scrollTop = answer ? mark.offsetTop - box.offsetTop - 60 : 0; });
+      requestAnimationFrame(() => { box.scrollTop = answer ? mark.offsetTop - 60 : 0; });
     }
     return parts;
   }
@@ -64,7 +64,7 @@
     const cell = node("td", { colspan: "5" });
     const add = (title, ...content) => cell.append(node("h4", {}, title), ...content);
     cell.append(node("p", { class: "why", dir: "auto" }, row.detail || words(row.reason)));
-    if (row.problem) add("Problem", node("pre", { class: "plain", dir: "auto" }, row.problem));
+    if (row.problem) add("Problem", node("pre", { class: "plain prose", dir: "auto" }, row.problem));
     add("Completion", ...completion(row));
     add("Gold", node("pre", { class: "plain", dir: "auto" }, row.gold));
     const how = row.reading ? `read as ${words(row.reading)}, ` : "";
@@ -76,7 +76,7 @@
     return node("td", { "data-label": label }, node("div", { dir: "auto" }, ...content));
   }
 
-  function line(row, number, open) {
+  function line(row, open) {
     const toggle = node("button", { type: "button", class: "toggle", "aria-expanded": "false" }, row.name);
     const answer = row.answer === null ? node("i", {}, "none") : node("code", {}, row.answer);
     const made = node("tr", { class: "line" },
@@ -107,7 +107,7 @@
     const pages = Math.max(1, Math.ceil(found.length / PAGE));
     const page = Math.min(state.page, pages);
     const some = found.slice((page - 1) * PAGE, page * PAGE);
-    byId("body").replaceChildren(...some.map((row, i) => line(row, i, found.length === 1)));
+    byId("body").replaceChildren(...some.map((row) => line(row, found.length === 1)));
     byId("count").textContent = `${found.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows`;
     byId("page").textContent = `page ${page} of ${pages}`;
     byId("previous").disabled = page <= 1;
