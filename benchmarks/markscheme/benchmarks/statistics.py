@@ -40,8 +40,9 @@ def clustered_interval(groups: Sequence[Sequence[bool]]) -> tuple[float, float]:
         return wilson(correct, n)
     p, m = correct / n, len(groups)
     variance = sum((sum(group) - p * len(group)) ** 2 for group in groups) / n**2
-    effective = p * (1 - p) / variance if variance > 0 else m
-    effective = min(max(effective, m), n)
+    effective = p * (1 - p) / variance if variance > 0 else float(n)
+    # Where all are alike nothing shows that samples of one problem differ: a problem counts once.
+    effective = min(max(effective, m), n) if 0 < p < 1 else m
     return wilson(p * effective, effective)
 
 
