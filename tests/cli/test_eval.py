@@ -35,7 +35,7 @@ def test_samples_of_several_problems(run: Run, data: Path, tmp_path: Path) -> No
     assert [(v["row"], v["index"], v["sample"]) for v in lines] == [(i, i // 4, i % 4) for i in range(12)]
     assert "pass@4" in report.read_text(encoding="utf-8")
     again = run(*args).stdout
-    assert "12 of these verdicts are from an earlier run" in again
+    assert "12 rows taken from an earlier run" in again
     assert "maj@4: 33.3 %" in again
 
 
@@ -60,5 +60,5 @@ def test_a_row_that_names_no_problem_stops_the_run(run: Run, data: Path, tmp_pat
     path = write_jsonl(tmp_path / "c.jsonl", rows)
     result = run("eval", "gsm8k", "--completions", path, "--data", data, code=2)
     assert "line 2: 'index': expected 0 to 3, found 4" in result.stderr
-    assert "1 rows before it are graded; without -o" in result.stderr
+    assert "1 row graded before it; without -o" in result.stderr
     assert "accuracy: 100.0 %" in result.stdout

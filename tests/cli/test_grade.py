@@ -1,6 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -83,10 +88,10 @@ def test_what_stands_before_a_bad_line_is_graded_and_kept(run: Run, rows: Path, 
     assert (tmp_path / "r.html").exists()
     assert "accuracy: 50.0 %" in result.stdout
     assert f"error: {rows}, line 5" in result.stderr
-    assert f"4 rows are graded and in {out}; run the same command again to go on" in result.stderr
+    assert f"4 rows graded so far, kept in {out}; run the same command again to go on" in result.stderr
     rows.write_bytes(good + good)
     result = run("grade", rows, "-o", out)
-    assert "4 of these verdicts are from an earlier run" in result.stdout
+    assert "4 rows taken from an earlier run" in result.stdout
     assert len(read_jsonl(out)) == 8
 
 
@@ -123,11 +128,30 @@ def test_ctrl_c_keeps_what_is_graded_and_the_next_run_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr(run_module, "grade", stopped)
         result = run("grade", rows, "-o", out, code=130)
-    assert f"stopped: 2 rows are graded and in {out}; run the same command again to go on" in result.stderr
+    assert f"stopped: 2 rows graded so far, kept in {out}; run the same command again to go on" in result.stderr
     first = out.read_bytes()
     run("grade", rows, "-o", out)
     assert out.read_bytes().startswith(first)
     assert [v["row"] for v in read_jsonl(out)] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_an_interrupt_of_the_real_processes_leaves_whole_lines(tmp_path: Path, workers: str) -> None:
+    path, out = write_jsonl(tmp_path / "r.jsonl", ROWS * 10_000), tmp_path / "v.jsonl"
+    command = [sys.executable, "-m", "markscheme.cli", "grade", str(path), "-o", str(out), "--workers", workers]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as process:
+        while not out.exists() or out.stat().st_size < 10_000:
+            assert process.poll() is None
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.strip().startswith("stopped: ")
+    assert len(said.strip().splitlines()) == 1
+    done = read_jsonl(out)
+    assert [v["row"] for v in done] == list(range(len(done)))
+    assert 0 < len(done) < 40_000
 
 
 def test_a_changed_row_is_refused_and_fresh_starts_over(run: Run, rows: Path, tmp_path: Path) -> None:
@@ -155,15 +179,15 @@ def bad_golds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("bad_golds")
 def test_unreadable_golds_are_all_listed_or_skipped(run: Run, tmp_path: Path) -> None:
-    rows = [{"gold": f"bad \x1b{i}" if i % 2 else "1", "completion": "\\boxed{1}"} for i in range(60)]
+    rows = [{"gold": f"bad \x1b{i % 4}" if i % 2 else "1", "completion": "\\boxed{1}"} for i in range(60)]
     path, out = write_jsonl(tmp_path / "r.jsonl", rows), tmp_path / "v.jsonl"
     result = run("grade", path, "-o", out, code=2)
     assert "30 gold answer(s) cannot be read (rows are counted from 0):" in result.stderr
     for row in range(1, 60, 2):
-        assert f"  row {row}: 'bad \\x1b{row}': not an answer" in result.stderr
+        assert f"  row {row}: 'bad \\x1b{row % 4}': not an answer" in result.stderr
     assert "--on-bad-gold skip" in result.stderr
     result = run("grade", path, "-o", out, "--on-bad-gold", "skip")
-    assert "30 rows are left out, for their gold answer cannot be read: 1, 3, 5" in result.stdout
+    assert "30 rows left out, for the gold answer cannot be read: 1, 3, 5" in result.stdout
     assert [v["row"] for v in read_jsonl(out)] == list(range(0, 60, 2))
 
 

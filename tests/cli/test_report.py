@@ -89,7 +89,7 @@ def test_beyond_the_cap_correct_rows_go_first(monkeypatch: pytest.MonkeyPatch) -
     rows = [row("a", Outcome.CORRECT), row("b", Outcome.CORRECT), row("c", Outcome.INCORRECT)]
     page = render(Report("t", rows))
     assert [entry["name"] for entry in data(page)] == ["a", "c"]
-    assert "1 rows are left out of this page, correct ones first." in page
+    assert "1 left out of this page, correct ones first." in page
     assert "<dd>3</dd>" in page
 
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from markscheme.cli.options import DeadlineOption, ReadingOption, ThinkingOption, WorkersOption
+from markscheme.cli.options import (
+    DeadlineOption,
+    FormOption,
+    PercentOption,
+    PrecisionOption,
+    ReadingOption,
+    ThinkingOption,
+    WorkersOption,
+)
 
 if TYPE_CHECKING:
     from markscheme.verifiers.audit import AuditResult, Mismatch
@@ -18,18 +26,11 @@ def audit(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     reading: ReadingOption = "auto",
-    form: Annotated[
-        Literal["auto", "answer", "completion"],
-        typer.Option(help="answer: predictions are bare answers. A row's own form wins; auto: completion without one."),
-    ] = "auto",
+    form: FormOption = "auto",
     workers: WorkersOption = 0,
     deadline: DeadlineOption = 5.0,
-    percent: Annotated[
-        Literal["lenient", "strict", "interchangeable"], typer.Option(help="Whether 50 answers 50%.")
-    ] = "lenient",
-    precision: Annotated[
-        Literal["exact", "gold"], typer.Option(help="gold: accept what rounds to the gold answer's digits.")
-    ] = "exact",
+    percent: PercentOption = "lenient",
+    precision: PrecisionOption = "exact",
     thinking: ThinkingOption = False,
 ) -> None:
     """Compare verdicts with the judgement that each row expects."""

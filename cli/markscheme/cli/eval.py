@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from markscheme.cli.options import (
+    BadGoldOption,
+    CompletionFieldOption,
     DeadlineOption,
     FailUnderOption,
     FreshOption,
     OutOption,
+    PrecisionOption,
     ReadingOption,
     ReportOption,
     ThinkingOption,
@@ -35,19 +38,13 @@ def evaluate(
     out: OutOption = None,
     report: ReportOption = None,
     reading: ReadingOption = "auto",
-    completion_field: Annotated[
-        str | None, typer.Option(help="The completion's field. Default: prediction, completion or response.")
-    ] = None,
+    completion_field: CompletionFieldOption = None,
     workers: WorkersOption = 0,
     deadline: DeadlineOption = 5.0,
     fail_under: FailUnderOption = None,
-    precision: Annotated[
-        Literal["exact", "gold"], typer.Option(help="gold: accept what rounds to the gold answer's digits.")
-    ] = "exact",
+    precision: PrecisionOption = "exact",
     thinking: ThinkingOption = False,
-    on_bad_gold: Annotated[
-        Literal["error", "skip"], typer.Option(help="What to do with problems whose gold answer cannot be read.")
-    ] = "error",
+    on_bad_gold: BadGoldOption = "error",
     fresh: FreshOption = False,
 ) -> None:
     """Grade completions on GSM8K or MATH-500: accuracy, pass@k and maj@n."""

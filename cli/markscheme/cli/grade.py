@@ -8,10 +8,15 @@ from typing import Annotated, Literal
 import typer
 
 from markscheme.cli.options import (
+    BadGoldOption,
+    CompletionFieldOption,
     DeadlineOption,
     FailUnderOption,
+    FormOption,
     FreshOption,
     OutOption,
+    PercentOption,
+    PrecisionOption,
     ReadingOption,
     ReportOption,
     ThinkingOption,
@@ -28,26 +33,15 @@ def grade(
     gold_field: Annotated[
         str | None, typer.Option(help="The gold answer's field. Default: gold, answer or reference.")
     ] = None,
-    completion_field: Annotated[
-        str | None, typer.Option(help="The completion's field. Default: prediction, completion or response.")
-    ] = None,
-    form: Annotated[
-        Literal["auto", "answer", "completion"],
-        typer.Option(help="answer: the field is a bare answer. A row's own form wins; auto: completion without one."),
-    ] = "auto",
+    completion_field: CompletionFieldOption = None,
+    form: FormOption = "auto",
     workers: WorkersOption = 0,
     deadline: DeadlineOption = 5.0,
     fail_under: FailUnderOption = None,
-    percent: Annotated[
-        Literal["lenient", "strict", "interchangeable"], typer.Option(help="Whether 50 answers 50%.")
-    ] = "lenient",
-    precision: Annotated[
-        Literal["exact", "gold"], typer.Option(help="gold: accept what rounds to the gold answer's digits.")
-    ] = "exact",
+    percent: PercentOption = "lenient",
+    precision: PrecisionOption = "exact",
     thinking: ThinkingOption = False,
-    on_bad_gold: Annotated[
-        Literal["error", "skip"], typer.Option(help="What to do with rows whose gold answer cannot be read.")
-    ] = "error",
+    on_bad_gold: BadGoldOption = "error",
     fresh: FreshOption = False,
 ) -> None:
     """Grade completions, and print the outcomes, the accuracy and the commonest reasons."""

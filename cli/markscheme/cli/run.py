@@ -70,7 +70,7 @@ class Run:
             verdicts = dict(file.done) if file is not None else {}
             todo = [task for task in self.tasks if task.row not in verdicts]
             if verdicts:
-                self.notes.append(f"{len(verdicts)} of these verdicts are from an earlier run of this command.")
+                self.notes.append(f"{counted(len(verdicts))} taken from an earlier run of this command.")
             advance = stack.enter_context(_Bar(len(self.tasks), len(verdicts)))
             try:
                 for task, verdict in zip(todo, grade(todo, self.setup, self.workers), strict=True):
@@ -101,8 +101,8 @@ class Run:
 
     def _kept(self, count: int) -> str:
         if self.out is None:
-            return f"{count} rows before it are graded; without -o their verdicts are not kept."
-        return f"{count} rows are graded and in {self.out}; run the same command again to go on from there."
+            return f"{counted(count)} graded before it; without -o their verdicts are not kept."
+        return f"{counted(count)} graded so far, kept in {self.out}; run the same command again to go on from there."
 
 
 def read_tasks(path: Path, make: Callable[[Row], Iterable[Task]]) -> tuple[list[Task], DataError | None]:
@@ -125,16 +125,23 @@ def read_tasks(path: Path, make: Callable[[Row], Iterable[Task]]) -> tuple[list[
 
 def check_golds(tasks: list[Task], on_bad: BadGold, notes: list[str]) -> list[Task]:
     """Return the tasks whose gold answer can be read. Raises GoldError, which lists the others, or notes them."""
+    distinct = list(dict.fromkeys(task.gold for task in tasks))
     try:
-        load_golds(task.gold for task in tasks)
+        load_golds(distinct)
     except GoldError as error:
-        bad = {position: why for position, _, why in error.rows}
+        why = {distinct[position]: reason for position, _, reason in error.rows}
+        bad = [(task.row, task.gold, why[task.gold]) for task in tasks if task.gold in why]
         if on_bad == "error":
-            raise GoldError([(tasks[i].row, tasks[i].gold, why) for i, why in bad.items()]) from None
-        left_out = ", ".join(str(tasks[i].row) for i in bad)
-        notes.append(f"{len(bad)} rows are left out, for their gold answer cannot be read: {left_out}.")
-        return [task for i, task in enumerate(tasks) if i not in bad]
+            raise GoldError(bad) from None
+        rows = ", ".join(str(row) for row, *_ in bad)
+        notes.append(f"{counted(len(bad))} left out, for the gold answer cannot be read: {rows}.")
+        return [task for task in tasks if task.gold not in why]
     return tasks
+
+
+def counted(count: int) -> str:
+    """Write a number of rows."""
+    return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 class Accuracy(NamedTuple):

@@ -116,17 +116,15 @@ def grade_chunks(tasks: Sequence[Task], setup: Setup, workers: int) -> Iterator[
     Raises:
         WorkerError: a process died.
     """
-    context = multiprocessing.get_context("spawn")
-    starts = iter(range(0, len(tasks), CHUNK))
-    pool = ProcessPoolExecutor(workers, context, _start, (setup,))
+    chunks = (tasks[start : start + CHUNK] for start in range(0, len(tasks), CHUNK))
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start, (setup,))
     waiting: deque[Future[tuple[list[Timed], float]]] = deque()
     try:
-        for start in islice(starts, workers * AHEAD):
-            waiting.append(pool.submit(_run, tasks[start : start + CHUNK]))
+        for chunk in islice(chunks, workers * AHEAD):
+            waiting.append(_submit(pool, chunk))
         while waiting:
             yield waiting.popleft().result()
-            for start in islice(starts, 1):
-                waiting.append(pool.submit(_run, tasks[start : start + CHUNK]))
+            waiting.extend(_submit(pool, chunk) for chunk in islice(chunks, 1))
     except BrokenProcessPool:
         raise WorkerError("a grading process died; was it killed for want of memory? Use fewer --workers") from None
     finally:
@@ -136,8 +134,19 @@ def grade_chunks(tasks: Sequence[Task], setup: Setup, workers: int) -> Iterator[
 _judges: list[Judge] = []
 
 
+def _submit(pool: ProcessPoolExecutor, tasks: Sequence[Task]) -> Future[tuple[list[Timed], float]]:
+    # Submitting starts the processes. Ctrl-C reaches the whole group, and only the parent is to act on it: theirs is
+    # blocked, which they inherit, until they ignore it.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return pool.submit(_run, tasks)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start(setup: Setup) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _judges[:] = [Judge(setup)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Sequence
@@ -26,9 +27,14 @@ def digest(task: Task, setup: Setup) -> str:
     """Fingerprint all that a verdict follows from: the row, the settings, the version. 16 hex digits."""
     parts = [
         task.completion, task.gold, task.form, task.policy.model_dump(), list(task.keys.items()),
-        setup.reading, setup.deadline, setup.thinking, version("markscheme"),
+        setup.reading, setup.deadline, setup.thinking, _version(),
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _version() -> str:
+    return version("markscheme")
 
 
 class VerdictFile:

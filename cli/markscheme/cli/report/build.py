@@ -85,7 +85,7 @@ def render(report: Report) -> str:
 
     shown, left_out = _chosen(report.rows)
     entries = [_entry(row) for row in shown]
-    notes = [*report.notes, *([f"{left_out} rows are left out of this page, correct ones first."] if left_out else [])]
+    notes = [*report.notes, *([f"{left_out:,} left out of this page, correct ones first."] if left_out else [])]
     style, script = _asset("report.css"), _asset("report.js")
     template = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
