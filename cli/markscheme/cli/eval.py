@@ -23,6 +23,7 @@ from markscheme.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from markscheme.benchmarks.suites.join import Joiner
     from markscheme.cli.run import Graded
     from markscheme.verifiers.grading import Setup
 
@@ -48,37 +49,34 @@ def evaluate(
     fresh: FreshOption = False,
 ) -> None:
     """Grade completions on GSM8K or MATH-500: accuracy, pass@k and maj@n."""
-    from dataclasses import replace
-
-    from markscheme.benchmarks.suites import SUITES
-    from markscheme.benchmarks.suites.join import Joiner, ranges
     from markscheme.cli import run
     from markscheme.cli.terminal import errors_shown
     from markscheme.verifiers.grading import Setup
-    from markscheme.verifiers.jsonl import COMPLETION_FIELDS
 
     with errors_shown():
-        problems = [
-            replace(p, policy=p.policy.model_copy(update={"precision": precision})) for p in SUITES[suite].load(data)
-        ]
-        joiner = Joiner(problems, (completion_field,) if completion_field else COMPLETION_FIELDS)
+        joiner = _joiner(suite, data, precision, completion_field)
         tasks, problem = run.read_tasks(completions, joiner.tasks)
-        setup = Setup(reading, deadline, thinking)
-        job = run.Run(completions, tasks, setup, workers, out, fresh, problem)
+        job = run.Run(completions, tasks, Setup(reading, deadline, thinking), workers, out, fresh, problem)
         job.tasks = run.check_golds(tasks, on_bad_gold, job.notes)
-        if missing := joiner.missing():
-            job.notes.append(
-                f"{len(missing)} of {len(problems)} problems have no completion and are not counted: "
-                f"index {ranges(missing)}."
-            )
+        job.notes += joiner.notes()
         graded = job.judge()
         groups = by_problem(graded)
-        accuracy = run.accuracy_of(groups)
-        figures = [("problems", str(len(groups))), ("accuracy", str(accuracy)), *sampled_figures(groups, setup)]
-        run.show(graded, figures, job.notes)
-        if report is not None:
-            run.report(report, f"{suite}: {completions.name}", graded, accuracy, figures=figures, notes=job.notes)
-        job.finish(graded, accuracy.value, fail_under)
+        figures = [("problems", str(len(groups))), *sampled_figures(groups, job.setup)]
+        accuracy, title = run.accuracy_of(groups), f"{suite}: {completions.name}"
+        job.conclude(title, graded, accuracy, page=report, fail_under=fail_under, figures=figures)
+
+
+def _joiner(suite: str, data: Path | None, precision: Literal["exact", "gold"], completion_field: str | None) -> Joiner:
+    from dataclasses import replace
+
+    from markscheme.benchmarks.suites import SUITES
+    from markscheme.benchmarks.suites.join import Joiner
+    from markscheme.verifiers.jsonl import COMPLETION_FIELDS
+
+    problems = SUITES[suite].load(data)
+    policies = [problem.policy.model_copy(update={"precision": precision}) for problem in problems]
+    problems = [replace(problem, policy=policy) for problem, policy in zip(problems, policies, strict=True)]
+    return Joiner(problems, (completion_field,) if completion_field else COMPLETION_FIELDS)
 
 
 def by_problem(graded: Sequence[Graded]) -> list[list[Graded]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +23,11 @@ from markscheme.cli.options import (
     ThinkingOption,
     WorkersOption,
 )
+
+if TYPE_CHECKING:
+    from markscheme.verifiers.jsonl import Row
+    from markscheme.verifiers.policy import Policy
+    from markscheme.verifiers.tasks import Form, Task
 
 
 def grade(
@@ -45,34 +51,35 @@ def grade(
     fresh: FreshOption = False,
 ) -> None:
     """Grade completions, and print the outcomes, the accuracy and the commonest reasons."""
-    from dataclasses import replace
-
     from markscheme.cli import run
     from markscheme.cli.terminal import errors_shown
     from markscheme.verifiers.grading import Setup
-    from markscheme.verifiers.jsonl import COMPLETION_FIELDS, GOLD_FIELDS
     from markscheme.verifiers.policy import Policy
-    from markscheme.verifiers.tasks import read_task
 
-    golds = (gold_field,) if gold_field else GOLD_FIELDS
-    completions = (completion_field,) if completion_field else COMPLETION_FIELDS
-    default_form: Literal["answer", "completion"] = "answer" if form == "answer" else "completion"
-    policy = Policy(percent=percent, precision=precision)
+    make = _maker(gold_field, completion_field, form, Policy(percent=percent, precision=precision))
     with errors_shown():
-        tasks, problem = run.read_tasks(
-            file,
-            lambda row: [
-                replace(
-                    read_task(row, form=default_form, gold_fields=golds, completion_fields=completions), policy=policy
-                )
-            ],
-        )
+        tasks, problem = run.read_tasks(file, make)
         job = run.Run(file, tasks, Setup(reading, deadline, thinking), workers, out, fresh, problem)
         job.tasks = run.check_golds(tasks, on_bad_gold, job.notes)
         graded = job.judge()
         accuracy = run.accuracy_of([[item] for item in graded])
-        figures = [("accuracy", str(accuracy))]
-        run.show(graded, figures, job.notes)
-        if report is not None:
-            run.report(report, file.name, graded, accuracy, figures=figures, notes=job.notes)
-        job.finish(graded, accuracy.value, fail_under)
+        job.conclude(file.name, graded, accuracy, page=report, fail_under=fail_under)
+
+
+def _maker(
+    gold_field: str | None, completion_field: str | None, form: str, policy: Policy
+) -> Callable[[Row], list[Task]]:
+    from dataclasses import replace
+
+    from markscheme.verifiers.jsonl import COMPLETION_FIELDS, GOLD_FIELDS
+    from markscheme.verifiers.tasks import read_task
+
+    golds = (gold_field,) if gold_field else GOLD_FIELDS
+    completions = (completion_field,) if completion_field else COMPLETION_FIELDS
+    default: Form = "answer" if form == "answer" else "completion"
+
+    def make(row: Row) -> list[Task]:
+        task = read_task(row, form=default, gold_fields=golds, completion_fields=completions)
+        return [replace(task, policy=policy)]
+
+    return make

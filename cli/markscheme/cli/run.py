@@ -13,7 +13,7 @@ import typer
 
 from markscheme.benchmarks.statistics import clustered_interval
 from markscheme.cli.report import Report, ReportRow, write_report
-from markscheme.cli.terminal import EXIT_STOPPED, add_to, clip, console, safe, table
+from markscheme.cli.terminal import EXIT_STOPPED, clip, console, safe, table
 from markscheme.verifiers.errors import DataError, GoldError, WorkerError
 from markscheme.verifiers.golds import load_golds
 from markscheme.verifiers.grading import Setup, grade
@@ -86,12 +86,31 @@ class Run:
                 raise WorkerError(f"{error}\n{self._kept(len(verdicts))}") from None
         return [Graded(task, verdicts[task.row]) for task in self.tasks]
 
-    def finish(self, graded: Sequence[Graded], accuracy: float, fail_under: float | None) -> None:
-        """Raise what stopped the reading, if anything did; else exit with 1 where the accuracy is too low."""
+    def conclude(
+        self,
+        title: str,
+        graded: Sequence[Graded],
+        accuracy: Accuracy,
+        *,
+        page: Path | None,
+        fail_under: float | None,
+        figures: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """Print the outcomes, write the report to ``page``, and exit with 1 where the accuracy is too low.
+
+        Raises:
+            DataError: what stopped the reading, if anything did.
+        """
+        figures = [("accuracy", str(accuracy)), *figures]
+        show(graded, figures, self.notes)
+        if page is not None:
+            rows = [ReportRow(_name(task), task.problem, task.completion, task.gold, v) for task, v in graded]
+            write_report(page, Report(title, rows, figures, self.notes, accuracy))
+            typer.echo(f"report: {safe(str(page))}")
         if self.problem is not None:
-            raise add_to(self.problem, self._kept(len(graded)))
-        if fail_under is not None and 100 * accuracy < fail_under:
-            typer.echo(f"accuracy {100 * accuracy:.2f} % is below --fail-under {fail_under:g}", err=True)
+            raise DataError(f"{self.problem}\n{self._kept(len(graded))}")
+        if fail_under is not None and 100 * accuracy.value < fail_under:
+            typer.echo(f"accuracy {100 * accuracy.value:.2f} % is below --fail-under {fail_under:g}", err=True)
             raise typer.Exit(1)
 
     def _file(self) -> VerdictFile:
@@ -183,21 +202,6 @@ def show(graded: Sequence[Graded], figures: Sequence[tuple[str, str]], notes: Se
         out.print(table(("rows", "outcome", "commonest reasons", "such as", "in words"), lines, right=(0,)))
     for note in notes:
         out.print(safe(note), soft_wrap=True)
-
-
-def report(
-    path: Path,
-    title: str,
-    graded: Sequence[Graded],
-    accuracy: Accuracy,
-    *,
-    figures: Sequence[tuple[str, str]],
-    notes: Sequence[str],
-) -> None:
-    """Write the HTML report."""
-    rows = [ReportRow(_name(task), task.problem, task.completion, task.gold, verdict) for task, verdict in graded]
-    write_report(path, Report(title, rows, figures, notes, accuracy))
-    typer.echo(f"report: {safe(str(path))}")
 
 
 def _name(task: Task) -> str:

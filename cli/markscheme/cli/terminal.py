@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from markscheme.verifiers.errors import DataError, GoldError, MarkschemeError
+from markscheme.verifiers.errors import GoldError, MarkschemeError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -87,8 +87,3 @@ def fail(message: str) -> None:
     """Show an error and exit with 2."""
     typer.echo(f"error: {safe(message, keep_newlines=True)}", err=True)
     raise typer.Exit(EXIT_ERROR)
-
-
-def add_to(error: DataError, note: str) -> DataError:
-    """Return the error with a further line."""
-    return DataError(f"{error}\n{note}")

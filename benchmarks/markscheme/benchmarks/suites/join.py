@@ -48,6 +48,14 @@ class Joiner:
         """The indices of the problems that no row has answered so far."""
         return [problem.index for problem in self.problems if problem.index not in self._samples]
 
+    def notes(self) -> list[str]:
+        """A sentence that names the problems without a completion, if there are any."""
+        missing = self.missing()
+        if not missing:
+            return []
+        share = f"{len(missing)} of {len(self.problems)} problems"
+        return [f"{share} have no completion and are not counted: index {ranges(missing)}."]
+
     def _problem(self, row: Row) -> Problem:
         if "index" in row.fields:
             index = row.fields["index"]
