@@ -22,7 +22,7 @@
 
   function read() {
     const given = new URLSearchParams(location.hash.slice(1));
-    const filtered = ["outcome", "reason", "q", "page", "row"].some((name) => given.has(name));
+    const filtered = ["outcome", "reason", "q", "page"].some((name) => given.has(name));
     const view = given.get("view") ?? (filtered ? "rows" : byId("failures").querySelector("article") ? "failures" : "rows");
     state = {
       view, outcome: given.get("outcome") ?? "", reason: given.get("reason") ?? "", q: given.get("q") ?? "",
