@@ -19,7 +19,7 @@ from markscheme.verifiers.grading import Setup, Task, grade
 ROWS = [
     {"id": "right", "gold": "18", "completion": "so \\boxed{18}"},
     {"id": "wrong", "gold": "18", "completion": "so \\boxed{19}"},
-    {"id": "none", "gold": "18", "completion": "I do not know."},
+    {"id": "none", "gold": "18", "completion": ""},
     {"id": "gsm8k", "gold": "2+2=<<2+2=4>>4\n#### 4", "completion": "#### 4"},
 ]
 
@@ -33,7 +33,7 @@ def test_table_accuracy_reasons_and_verdicts(run: Run, rows: Path, tmp_path: Pat
     out = tmp_path / "new" / "verdicts.jsonl"
     result = run("grade", rows, "-o", out, "--report", tmp_path / "new" / "report.html")
     assert "accuracy: 50.0 % (95 % interval 15.0 to 85.0)" in result.stdout
-    assert "no_answer" in result.stdout
+    assert "no_answer" in result.stdout  # the empty completion
     verdicts = read_jsonl(out)
     assert [(v["row"], v["id"], v["outcome"]) for v in verdicts] == [
         (0, "right", "correct"),

@@ -43,7 +43,7 @@
   function completion(row) {
     const [before, answer, after] = row.completion;
     const box = node("pre", { tabindex: "0", dir: "auto", "aria-label": "Completion" });
-    const mark = node("mark", { title: "the answer that was read" }, answer);
+    const mark = node("mark", { title: "the place that was read" }, answer);
     box.append(before, ...(answer ? [mark] : []), after);
     const parts = [box];
     if (before.length + answer.length + after.length > COLLAPSED) {
