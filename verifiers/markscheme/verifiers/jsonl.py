@@ -156,5 +156,5 @@ def _integer(text: str) -> int | Decimal:
 
 
 def _listed(names: Sequence[str] | dict[str, Any]) -> str:
-    shown = [f'"{name}"' for name in list(names)[:12]]
+    shown = [f'"{name[:40]}"' for name in list(names)[:12]]
     return ", ".join([*shown, "…"] if len(names) > len(shown) else shown)

@@ -47,7 +47,7 @@ def read_task(
     """Make a task of a row. Raises DataError when a field is missing or has the wrong type."""
     own = row.fields.get("form", form)
     if own not in ("answer", "completion"):
-        raise DataError(f'{row.where}: \'form\': expected "answer" or "completion", found {own!r}')
+        raise DataError(f'{row.where}: \'form\': expected "answer" or "completion", found {own!r:.80}')
     identity = row.identity()
     return Task(
         row=row.number,
