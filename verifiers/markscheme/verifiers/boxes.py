@@ -6,7 +6,10 @@ import re
 from dataclasses import dataclass
 
 _MARK = re.compile(r"(?P<box>\\+(?:boxed|fbox|framebox)\s*\{|\x08oxed\s*\{)|\\[{}\\]|(?P<brace>[{}])")
-_INSTRUCTION = re.compile(r"(?:\b(?:within|in|inside|into|using|with|by|a|an|the|format|form|notation|put|as|like)|[`\"'(])[\s$`\"'({]*$", re.IGNORECASE)
+_INSTRUCTION = re.compile(
+    r"(?:\b(?:within|in|inside|into|using|with|by|a|an|the|format|form|notation|put|as|like)|[`\"'(])[\s$`\"'({]*$",
+    re.IGNORECASE,
+)
 _DELIMITERS = re.compile(r"\$+|\\[()\[\]]|\\(?:q?quad|[,;:!> ])(?![a-zA-Z])|\\(?:text|mbox|mathrm|textbf)\s*\{|[{}*~]")
 _NAME = r"(?:\\?[A-Za-z]\w*(?:_\{?\w+\}?)?(?:\([\w, ]*\))?\s*=\s*)"
 _JOINT = re.compile(
@@ -15,6 +18,7 @@ _JOINT = re.compile(
 _CORRECTION = re.compile(
     r"\b(?:then|so|thus|hence|therefore|wait|actually|not|wrong|correct|correcting|but|which|is|are|was|instead|rather|no|finally|now|gives?|get|we)\b"
 )
+_FOLDED = 8  # boxes whose values are compared
 _PERCENT_AFTER = re.compile(r"\s*(?:\$|\\\)|\\\])?\s*(?:\\?%|(?:percent|per cent|pct)\b)", re.IGNORECASE)
 
 
@@ -63,6 +67,19 @@ def joined(text: str, one: Box, two: Box) -> bool:
     return _JOINT.fullmatch(plain) is not None and _CORRECTION.search(re.sub(_NAME + "$", "", plain)) is None
 
 
+def _distinct(contents: list[str]) -> list[str]:
+    """Boxes with equal values fold: a list of two forms of one value states that value."""
+    if len(contents) == 1 or len(contents) > _FOLDED:
+        return contents
+    from markscheme.verifiers.math.equality import same_answer  # noqa: PLC0415 - only several boxes need it
+
+    kept: list[str] = []
+    for content in contents:
+        if not any(same_answer(other, content) for other in kept):
+            kept.append(content)
+    return kept
+
+
 def last_answer(text: str) -> tuple[str | None, tuple[int, int] | None, str]:
     """The answer in the last box or the last list of boxes: (answer, place, why there is none)."""
     boxes, unclosed = find_boxes(text)
@@ -80,7 +97,7 @@ def last_answer(text: str) -> tuple[str | None, tuple[int, int] | None, str]:
             break
         run.insert(0, box)
     contents = [text[box.start : box.end].strip() for box in run]
-    distinct = list(dict.fromkeys(contents))
+    distinct = _distinct(list(dict.fromkeys(contents)))
     answer = " , ".join(distinct)
     if len(distinct) == 1:
         answer = text[last.start : last.end]

@@ -11,7 +11,7 @@ from typing import Literal
 
 from markscheme.verifiers.boxes import last_answer
 from markscheme.verifiers.errors import GoldError
-from markscheme.verifiers.math.grammar import parse_answer
+from markscheme.verifiers.math.answers import parse_answer
 from markscheme.verifiers.math.lexer import TooLarge
 from markscheme.verifiers.math.nodes import Text
 from markscheme.verifiers.reading import read_answer

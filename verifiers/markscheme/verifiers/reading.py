@@ -6,6 +6,7 @@ Every contract is linear in the length of the text.
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,21 +35,33 @@ class ReadAnswer:
     cut_off: bool = False
 
 
-_END_OF_TURN = re.compile(r"<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|user|assistant)\|>|</s>|<end_of_turn>")
+_END_OF_TURN = re.compile(
+    r"<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|user|assistant)\|>|</s>|<end_of_turn>"
+)
 _NUMBER = r"[-+−]?\s?(?:\\?\$|€|£)?\s?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:\s?/\s?\d+)?(?:\s?\\?%)?"
 _LAST_NUMBER = re.compile(_NUMBER)
-_FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<!\\)\$(?!\s?\d[\d,.]*(?:\s|$|[.,;)]))(.+?)(?<!\\)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
+_FORMULA = re.compile(
+    r"\$\$(.+?)\$\$|(?<!\\)\$(?!\s?\d[\d,.]*(?:\s|$|[.,;)]))(.+?)(?<!\\)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL
+)
 _MONEY_FORMULA = re.compile(r"(?<!\\)\$\s*([-+]?[\d{,}.\\!%]+)\s*\$")
-_DENIAL = re.compile(r"\b(?:not|never|no longer|neither|nor|cannot|can't|isn't|aren't|wasn't|doesn't|don't|unlikely)\b", re.IGNORECASE)
+_DENIAL = re.compile(
+    r"\b(?:not|never|no longer|neither|nor|cannot|can't|isn't|aren't|wasn't|doesn't|don't|unlikely)\b", re.IGNORECASE
+)
 _COPULA = re.compile(r"(?<![<>!:=])=(?!=)|:(?=\s)|\b(?:is|are|was|were|equals?|be|becomes)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"\b(?:therefore|thus|hence|so|consequently|finally)\b,?", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?](?=\s+(?:[A-Z$\\(*\[]|$)|\s*$)|\n")
-_POLITE = re.compile(r"(?:I hope (?:it|this) is correct|I hope this helps|Hope this helps)[.!]?\s{0,99}\Z", re.IGNORECASE)
-_BESIDE = re.compile(r"\b(?:greater|less|more|fewer|larger|smaller|than|least|most|between|over|under|divisible|multiple|factor|exceeds?|plus)\b", re.IGNORECASE)
+_POLITE = re.compile(
+    r"(?:I hope (?:it|this) is correct|I hope this helps|Hope this helps)[.!]?\s{0,99}\Z", re.IGNORECASE
+)
+_BESIDE = re.compile(
+    r"\b(?:greater|less|more|fewer|larger|smaller|than|least|most|between|over|under|divisible|multiple|factor|exceeds?|plus)\b",
+    re.IGNORECASE,
+)
 _WINDOW = 4000  # characters: a sentence that is longer states no answer
 _MARKER = re.compile(
     r"(?:^|(?<=[\n.!?$)\]}*]))[ \t*_#>]{0,12}(?:the )?final answer[ *_]{0,6}(?::|=|\n|is\b:?)"
-    r"|\banswers? (?:to (?:the|this) (?:question|problem) )?(?:is|are|would be|should be|equals|=|must be|will be)\b[ \t]?:?"
+    r"|\banswers? (?:to (?:the|this) (?:question|problem) )?"
+    r"(?:is|are|would be|should be|equals|=|must be|will be)\b[ \t]?:?"
     r"|(?:^|(?<=\n))[ \t*_#>]{0,12}(?:answer|ans|A)[*_]{0,3} ?[:=]",
     re.IGNORECASE,
 )
@@ -119,28 +132,33 @@ def _tag(text: str) -> ReadAnswer:
     close = text.rfind("</answer>")
     opening = text.rfind("<answer>", 0, close if close >= 0 else len(text))
     if text.rfind("<answer>") > close:
-        return ReadAnswer(None, "tag", (text.rfind("<answer>"), len(text)), "the answer tag is never closed", cut_off=True)
+        return ReadAnswer(
+            None, "tag", (text.rfind("<answer>"), len(text)), "the answer tag is never closed", cut_off=True
+        )
     if close < 0 or opening < 0:
         return ReadAnswer(None, "tag", why="no answer tag")
     inner = _boxed(text[opening + 8 : close])
     if inner.text is not None and inner.span:
         return ReadAnswer(inner.text, "tag", (opening + 8 + inner.span[0], opening + 8 + inner.span[1]))
-    return _trimmed(text, opening + 8, close, "tag") or ReadAnswer(None, "tag", (opening, close), "the answer tag is empty")
+    return _trimmed(text, opening + 8, close, "tag") or ReadAnswer(
+        None, "tag", (opening, close), "the answer tag is empty"
+    )
+
+
+def _last_match(pattern: re.Pattern[str], text: str, start: int = 0) -> re.Match[str] | None:
+    found = deque(pattern.finditer(text, start), maxlen=1)
+    return found[0] if found else None
 
 
 def _last_number(text: str) -> ReadAnswer:
-    last = None
-    for last in _LAST_NUMBER.finditer(text):
-        pass
+    last = _last_match(_LAST_NUMBER, text)
     if last is None:
         return ReadAnswer(None, "last_number", why="no number")
     return ReadAnswer(last[0].strip().rstrip(","), "last_number", last.span())
 
 
 def _answer_line(text: str) -> ReadAnswer:
-    last = None
-    for last in _MARKER.finditer(text):
-        pass
+    last = _last_match(_MARKER, text)
     if last is None:
         return ReadAnswer(None, "answer_line", why="no answer line")
     return _statement_after(text, last.end(), "answer_line")
@@ -160,9 +178,7 @@ def _auto(text: str) -> ReadAnswer:
     boxes, unclosed = find_boxes(text)
     if boxes or unclosed >= 0:
         after = max(boxes[-1].end + 1 if boxes else 0, unclosed)
-        line = None
-        for line in _FINAL_LINE.finditer(text, after):
-            pass
+        line = _last_match(_FINAL_LINE, text, after)
         if line is not None and unclosed < 0:
             found = _statement_after(text, line.end(), "final_line")
             if found.text is not None:
@@ -203,7 +219,11 @@ def _last_sentence(text: str) -> ReadAnswer:
 def _inside_formula(text: str, start: int, at: int) -> bool:
     """Whether a break at ``at`` lies inside a formula that was opened after ``start``."""
     before = text[max(start, at - 400) : at]
-    return before.count("$$") % 2 == 1 or before.count("\\[") > before.count("\\]") or before.count("\\(") > before.count("\\)")
+    return (
+        before.count("$$") % 2 == 1
+        or before.count("\\[") > before.count("\\]")
+        or before.count("\\(") > before.count("\\)")
+    )
 
 
 def _sentence_value(text: str, start: int, stop: int) -> ReadAnswer:
@@ -266,7 +286,7 @@ def _is_answer(text: str) -> bool:
     """Whether the whole of a short text is an answer and no prose."""
     if len(text) > 2000:
         return False
-    from markscheme.verifiers.math.grammar import parse_answer  # noqa: PLC0415 - the grammar loads when it is needed
+    from markscheme.verifiers.math.answers import parse_answer  # noqa: PLC0415 - the grammar loads when it is needed
     from markscheme.verifiers.math.lexer import TooLarge  # noqa: PLC0415
     from markscheme.verifiers.math.nodes import Text  # noqa: PLC0415
 
@@ -283,7 +303,9 @@ def _value_in(text: str, start: int, end: int, reading: str, *, single: bool = F
     nothing = ReadAnswer(None, reading, why=_NO_STATEMENT)
     if whole is None or whole.text is None or whole.span is None:
         return nothing
-    if _DENIAL.match(whole.text) or re.match(r"(?:certainly|definitely|clearly|obviously)\s+not\b", whole.text, re.IGNORECASE):
+    if _DENIAL.match(whole.text) or re.match(
+        r"(?:certainly|definitely|clearly|obviously)\s+not\b", whole.text, re.IGNORECASE
+    ):
         return ReadAnswer(None, reading, why="the statement denies a value")
     if _is_answer(whole.text) and not (single and _is_list(whole.text)):
         return whole
@@ -310,7 +332,7 @@ def _value_in(text: str, start: int, end: int, reading: str, *, single: bool = F
 
 
 def _is_list(text: str) -> bool:
-    from markscheme.verifiers.math.grammar import parse_answer  # noqa: PLC0415
+    from markscheme.verifiers.math.answers import parse_answer  # noqa: PLC0415
     from markscheme.verifiers.math.nodes import Listing  # noqa: PLC0415
 
     return isinstance(parse_answer(text.strip()).node, Listing) and "$" not in text and "\\" not in text

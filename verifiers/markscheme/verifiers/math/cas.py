@@ -8,6 +8,7 @@ counted in its own CPU time, with four times as much wall time as a backstop. Si
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import pickle
@@ -20,15 +21,16 @@ import time
 from typing import Any
 
 from markscheme.verifiers.errors import WorkerError
-from markscheme.verifiers.math.conventions import Conventions
-from markscheme.verifiers.math.grammar import Answer
-from markscheme.verifiers.math.identity import Comparison
+from markscheme.verifiers.math.answers import Answer
+from markscheme.verifiers.math.comparison import Comparison
 from markscheme.verifiers.outcomes import Reason
 
 WALL_FACTOR = 4
 START_SECONDS = 60
 MAX_IDLE = 1
-_BOOT = "import sys,json;sys.path[:]=json.loads(sys.argv[1]);from markscheme.verifiers.math.cas_worker import main;main()"
+_BOOT = (
+    "import sys,json;sys.path[:]=json.loads(sys.argv[1]);from markscheme.verifiers.math.cas_worker import main;main()"
+)
 
 
 def _cpu_clock(pid: int) -> int:
@@ -57,10 +59,8 @@ class _Worker:
 
     def cpu_seconds(self) -> float:
         """CPU time of the worker so far."""
-        try:
+        with contextlib.suppress(OSError):  # it has ended: the last reading stands
             self.spent = max(self.spent, time.clock_gettime(_cpu_clock(self.process.pid)))
-        except OSError:
-            pass  # it has ended: the last reading stands
         return self.spent
 
     def wait_ready(self) -> None:
@@ -112,10 +112,8 @@ class _Worker:
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
-                try:
+                with contextlib.suppress(OSError):  # what was still buffered for a dead worker cannot be written
                     pipe.close()
-                except OSError:
-                    pass  # what was still buffered for a dead worker cannot be written
 
 
 class AlgebraPool:
@@ -128,13 +126,13 @@ class AlgebraPool:
         self.ended_cpu = 0.0
         self.slots = threading.BoundedSemaphore(max(2, os.cpu_count() or 2))
 
-    def run(self, gold: Answer, given: Answer, policy: Conventions, deadline: float) -> Comparison:
+    def run(self, gold: Answer, given: Answer, deadline: float) -> Comparison:
         """Compare two answers in a worker, within ``deadline`` seconds of its CPU time.
 
         The start of a cold worker counts towards the deadline, up to half of it. Raises WorkerError.
         """
         start = time.monotonic()
-        request = (gold, given, policy.percent, policy.precision)
+        request = (gold, given)
         with self.slots:
             worker = self._take()
             answer = None

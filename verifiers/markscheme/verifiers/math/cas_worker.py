@@ -14,24 +14,19 @@ import select
 import struct
 import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-from markscheme.verifiers.math.equality import Comparer
-from markscheme.verifiers.math.evaluate import Undefined, Unsupported
-from markscheme.verifiers.math.grammar import Answer
-from markscheme.verifiers.math.identity import UNKNOWN, Comparison, compare_at, is_real, sample_points
+from markscheme.verifiers.math.answers import Answer
+from markscheme.verifiers.math.comparison import UNKNOWN, Comparison
+from markscheme.verifiers.math.identity import compare_at, is_real, sample_points
 from markscheme.verifiers.math.lexer import TooLarge
+from markscheme.verifiers.math.limits import Undefined, Unsupported
 from markscheme.verifiers.math.nodes import Expr, symbols
 from markscheme.verifiers.outcomes import Reason
 
 MEMORY_BYTES = 3 * 2**30
 CPU_BACKSTOP_SECONDS = 600  # if the parent dies while the worker computes
 IDLE_SECONDS = 0.05  # then SymPy is loaded, so that the first question that needs it does not wait
-
-
-class _Policy(NamedTuple):
-    percent: str
-    precision: str
 
 
 def _requests() -> Iterator[Any]:
@@ -57,15 +52,15 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.setrecursionlimit(5000)
     os.write(out, b"ready\n")
-    for gold, given, percent, precision in _requests():
-        found = answer(gold, given, _Policy(percent, precision))
+    for gold, given in _requests():
+        found = answer(gold, given)
         line = json.dumps({"equal": found.equal, "reason": str(found.reason), "detail": found.detail})
         os.write(out, line.encode() + b"\n")
         used = int(resource.getrusage(resource.RUSAGE_SELF).ru_utime)
         resource.setrlimit(resource.RLIMIT_CPU, (used + CPU_BACKSTOP_SECONDS, resource.RLIM_INFINITY))
 
 
-def answer(gold: Answer, given: Answer, policy: _Policy) -> Comparison:
+def answer(gold: Answer, given: Answer) -> Comparison:
     """Decide a pair by every method that is too slow to run in the caller's process."""
     try:
         if gold.node is not None and given.node is not None:
@@ -73,7 +68,7 @@ def answer(gold: Answer, given: Answer, policy: _Policy) -> Comparison:
             if found.equal is not None:
                 return found
             return _by_sympy(gold, given)
-        return _by_latex(gold, given, policy)
+        return _by_latex(gold, given)
     except (MemoryError, RecursionError, OverflowError) as error:
         return Comparison(None, Reason.BUDGET, f"the algebra ran out of room: {type(error).__name__}")
 
@@ -120,19 +115,24 @@ def _is_zero(difference: Any) -> Comparison:
     difference = sympy.simplify(difference.doit())
     if difference == 0:
         return Comparison(True, Reason.EQUAL, "equal by algebra")
-    if difference.is_number and not difference.has(sympy.Integral, sympy.Sum, sympy.Limit, sympy.zoo, sympy.nan, sympy.oo):
+    if difference.is_number and not difference.has(
+        sympy.Integral, sympy.Sum, sympy.Limit, sympy.zoo, sympy.nan, sympy.oo
+    ):
         value = difference.evalf(30)
         if value.is_number and abs(value) > 1e-15:
             return Comparison(False, Reason.DIFFERENT, "different by algebra")
         if difference.equals(0):
             return Comparison(True, Reason.EQUAL, "equal by algebra")
-    elif difference.free_symbols and not difference.has(sympy.Integral, sympy.Sum, sympy.Limit, sympy.Derivative):
-        if difference.equals(0) is False:
-            return Comparison(False, Reason.DIFFERENT, "different by algebra")
+    elif (
+        difference.free_symbols
+        and not difference.has(sympy.Integral, sympy.Sum, sympy.Limit, sympy.Derivative)
+        and difference.equals(0) is False
+    ):
+        return Comparison(False, Reason.DIFFERENT, "different by algebra")
     return Comparison(None, Reason.BEYOND_KNOWLEDGE, "algebra neither shows the two equal nor different")
 
 
-def _by_latex(gold: Answer, given: Answer, policy: _Policy) -> Comparison:
+def _by_latex(gold: Answer, given: Answer) -> Comparison:
     """Limits, derivatives and antiderivatives, read by latex2sympy2-extended; both sides must parse as a whole."""
     from markscheme.verifiers.math.to_sympy import NotConvertible, from_latex, to_sympy  # noqa: PLC0415
 
@@ -145,8 +145,4 @@ def _by_latex(gold: Answer, given: Answer, policy: _Policy) -> Comparison:
         return Comparison(None, Reason.BEYOND_KNOWLEDGE, str(error))
     if sides[0] is None or sides[1] is None:
         return Comparison(False, Reason.TYPE_MISMATCH, "calculus against what is no expression")
-    del policy
     return _is_zero(sides[0] - sides[1])
-
-
-__all__ = ["Comparer", "answer", "main"]

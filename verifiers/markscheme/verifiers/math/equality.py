@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from markscheme.verifiers.math.answers import Answer, parse_answer
+from markscheme.verifiers.math.comparison import DIFFERENT, EQUAL, Comparison
 from markscheme.verifiers.math.conventions import Conventions
-from markscheme.verifiers.math.evaluate import Undefined, Unsupported
-from markscheme.verifiers.math.grammar import Answer
-from markscheme.verifiers.math.identity import DIFFERENT, EQUAL, Comparison, rational
-from markscheme.verifiers.math.lexer import NotMath
+from markscheme.verifiers.math.identity import rational
+from markscheme.verifiers.math.lexer import NotMath, TooLarge
+from markscheme.verifiers.math.limits import Undefined, Unsupported
 from markscheme.verifiers.math.lists import Lists, expand_signs, has_dots
 from markscheme.verifiers.math.nodes import (
     SETS,
@@ -30,7 +31,7 @@ from markscheme.verifiers.math.nodes import (
     Text,
     Tuple,
 )
-from markscheme.verifiers.math.relations import same_statement, statement_against_value, stated
+from markscheme.verifiers.math.relations import same_statement, stated, statement_against_value
 from markscheme.verifiers.math.scalars import MISMATCH, SCALARS, same_scalar
 from markscheme.verifiers.math.sets import NoSet, region, same_region, simple_interval
 from markscheme.verifiers.math.vectors import as_vector
@@ -112,7 +113,9 @@ class Comparer:
         if text.words == "infinity" and other == Const("inf"):
             return EQUAL
         if isinstance(other, Sym):
-            return EQUAL if other.name.casefold() == text.words else Comparison(False, Reason.DIFFERENT, "different words")
+            return (
+                EQUAL if other.name.casefold() == text.words else Comparison(False, Reason.DIFFERENT, "different words")
+            )
         number = NUMBER_WORDS.get(text.words)
         if number is not None and isinstance(other, Expr):
             return EQUAL if rational(other) == number else DIFFERENT
@@ -125,7 +128,11 @@ class Comparer:
     def choices(self, gold: Node, given: Node) -> Comparison:
         """Choice letters; what follows the letter does not count where both state one."""
         letters = [
-            node.letter if isinstance(node, Choice) else node.name if isinstance(node, Sym) and len(node.name) == 1 else None
+            node.letter
+            if isinstance(node, Choice)
+            else node.name
+            if isinstance(node, Sym) and len(node.name) == 1
+            else None
             for node in (gold, given)
         ]
         if None not in letters:
@@ -147,7 +154,11 @@ class Comparer:
             return None
         sides = [self.named(node) for node in pair]
         if not all(isinstance(node, SETS | Tuple | Logic) or _is_condition(node) for node in sides):
-            return MISMATCH if any(isinstance(node, SETS) for node in sides) and not all(map(_is_condition, pair)) else None
+            return (
+                MISMATCH
+                if any(isinstance(node, SETS) for node in sides) and not all(map(_is_condition, pair))
+                else None
+            )
         try:
             return same_region(region(sides[0]), region(sides[1]))
         except NoSet:
@@ -204,7 +215,12 @@ class Comparer:
             return MISMATCH
         if len(one) != len(two):
             return Comparison(False, Reason.DIFFERENT, "different numbers of components")
-        if isinstance(gold, Tuple) and isinstance(given, Tuple) and {gold.brackets, given.brackets} == {"[]", "()"} and len(one) == 2:
+        if (
+            isinstance(gold, Tuple)
+            and isinstance(given, Tuple)
+            and {gold.brackets, given.brackets} == {"[]", "()"}
+            and len(one) == 2
+        ):
             return Comparison(False, Reason.DIFFERENT, "different brackets")
         return self.each(one, two)
 
@@ -224,6 +240,19 @@ def _is_condition(node: Node) -> bool:
     return isinstance(node, Relation) and any(op in _ORDER for op in node.ops)
 
 
+class _Default:
+    percent = "lenient"
+    precision = "exact"
+
+
+def same_answer(one: str, other: str) -> bool:
+    """Whether two bare answers are shown equal in this process, by the default conventions."""
+    try:
+        return compare_answers(parse_answer(one), parse_answer(other), _Default()).equal is True
+    except TooLarge:
+        return False
+
+
 def compare_answers(gold: Answer, given: Answer, policy: Conventions) -> Comparison:
     """Compare two answers as read. ``heavy`` in the result asks for the algebra worker.
 
@@ -239,8 +268,9 @@ def compare_answers(gold: Answer, given: Answer, policy: Conventions) -> Compari
             return Comparison(None, Reason.BEYOND_KNOWLEDGE, "calculus is left to the algebra worker", heavy=True)
         return Comparison(False, Reason.NOT_GRAMMATICAL, given.why or "the gold answer is text")
     found = Comparer(policy)(gold.node, given.node)
-    wordy = isinstance(gold.node, Text) or (isinstance(gold.node, Listing) and any(isinstance(i, Text) for i in gold.node.items))
+    wordy = isinstance(gold.node, Text) or (
+        isinstance(gold.node, Listing) and any(isinstance(i, Text) for i in gold.node.items)
+    )
     if not found.equal and wordy and gold.words and gold.words == given.words:
         return EQUAL
     return found
-

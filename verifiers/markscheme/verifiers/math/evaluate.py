@@ -1,12 +1,11 @@
-"""Values of expressions: exact rationals, residues modulo a prime, and high-precision numbers at a point.
+"""High-precision values of expressions at a point, in a context of each thread's own.
 
-Each evaluator bounds its work before doing it: digits, exponents, factorials, terms of sums, and the number of nodes
-visited. What is over a bound raises ``TooLarge``; what an evaluator cannot do raises ``Unsupported``.
+Work is bounded before it is done: what is over a cap raises ``TooLarge``, what has no value ``Undefined``, what this
+evaluator cannot do ``Unsupported``.
 """
 
 from __future__ import annotations
 
-import math
 import threading
 import zlib
 from collections.abc import Callable, Mapping
@@ -14,213 +13,17 @@ from fractions import Fraction
 from typing import Any
 
 from markscheme.verifiers.math.lexer import TooLarge
+from markscheme.verifiers.math.limits import (
+    MAX_LONG_TERMS,
+    MAX_MAGNITUDE,
+    MAX_TERMS,
+    MAX_VISITS,
+    QUADRATURE_DIGITS,
+    Heavy,
+    Undefined,
+    Unsupported,
+)
 from markscheme.verifiers.math.nodes import Const, Matrix, Node, Num, Op, Sym
-
-MAX_BITS = 40_000
-MAX_TERMS = 500
-MAX_LONG_TERMS = 10**6  # what the algebra worker may be asked for
-QUADRATURE_DIGITS = 25
-MAX_VISITS = 20_000
-MAX_MAGNITUDE = 1200  # decimal orders of magnitude of any intermediate value
-PRIME = 2**127 - 1
-
-
-class Unsupported(ValueError):
-    """This evaluator cannot give a value to this node."""
-
-
-class Undefined(ValueError):
-    """The expression has no value at this point."""
-
-
-class Heavy(Unsupported):
-    """Needs an integral, an infinite sum or the like: work for the algebra worker."""
-
-
-# Exact rationals ------------------------------------------------------------------------------------------------
-
-
-def exact(node: Node) -> Fraction:
-    """The exact rational value of a constant expression. Raises Unsupported where it is not a rational."""
-    if isinstance(node, Num):
-        return node.value
-    if not isinstance(node, Op):
-        raise Unsupported(type(node).__name__)
-    rule = _EXACT.get(node.head)
-    if rule is None:
-        raise Unsupported(node.head)
-    if node.head in ("sum", "prod"):
-        return _exact_series(node)
-    return rule(*[exact(arg) for arg in node.args])
-
-
-def _bits(value: Fraction) -> int:
-    return max(value.numerator.bit_length(), value.denominator.bit_length())
-
-
-def _capped(value: Fraction) -> Fraction:
-    if _bits(value) > MAX_BITS:
-        raise TooLarge("a number of too many digits")
-    return value
-
-
-def _sum(*values: Fraction) -> Fraction:
-    return _capped(sum(values, Fraction(0)))
-
-
-def _product(*values: Fraction) -> Fraction:
-    total = Fraction(1)
-    for value in values:
-        total = _capped(total * value)
-    return total
-
-
-def _quotient(top: Fraction, bottom: Fraction) -> Fraction:
-    if bottom == 0:
-        raise Undefined("a division by zero")
-    return _capped(top / bottom)
-
-
-def _power(base: Fraction, exponent: Fraction) -> Fraction:
-    if exponent.denominator != 1:
-        root = _root(base, Fraction(exponent.denominator))
-        return _power(root, Fraction(exponent.numerator))
-    if base in (0, 1, -1):
-        if base == 0 and exponent <= 0:
-            raise Undefined("zero to a power that is not positive")
-        return base ** (int(exponent % 2) if base == -1 else 1) if exponent else Fraction(1)
-    if abs(exponent) * max(1, _bits(base) - 1) > MAX_BITS:
-        raise TooLarge("a power of too many digits")
-    return base ** int(exponent)
-
-
-def _root(value: Fraction, degree: Fraction) -> Fraction:
-    if degree.denominator != 1 or not 1 <= degree <= 64:
-        raise Unsupported("a root of this degree")
-    n = int(degree)
-    if value < 0:
-        if n % 2 == 0:
-            raise Unsupported("an even root of a negative number")
-        return -_root(-value, degree)
-    parts = []
-    for part in (value.numerator, value.denominator):
-        guess = math.isqrt(part) if n == 2 else _integer_root(part, n)
-        if guess**n != part:
-            raise Unsupported("an irrational root")
-        parts.append(guess)
-    return Fraction(parts[0], parts[1])
-
-
-def _integer_root(value: int, n: int) -> int:
-    low, high = 0, 1 << (value.bit_length() // n + 1)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if middle**n <= value else (low, middle - 1)
-    return low
-
-
-def _natural(value: Fraction, cap: int) -> int:
-    if value.denominator != 1 or value < 0:
-        raise Unsupported("not a natural number")
-    if value > cap:
-        raise TooLarge("a factorial or binomial of too many digits")
-    return int(value)
-
-
-def _binomial(n: Fraction, k: Fraction) -> Fraction:
-    return Fraction(math.comb(_natural(n, 5000), _natural(k, 5000)))
-
-
-def _integer(value: Fraction) -> int:
-    if value.denominator != 1:
-        raise Unsupported("not an integer")
-    return int(value)
-
-
-def _mod(a: Fraction, b: Fraction) -> Fraction:
-    if b == 0:
-        raise Undefined("modulo zero")
-    return a % b
-
-
-def _exact_series(node: Op) -> Fraction:
-    from markscheme.verifiers.math.nodes import substitute  # noqa: PLC0415
-
-    body, variable, low, high = node.args
-    start, stop = _integer(exact(low)), _integer(exact(high))
-    if stop - start > MAX_LONG_TERMS:
-        raise TooLarge(f"a sum of more than {MAX_LONG_TERMS} terms")
-    if stop - start >= MAX_TERMS or not isinstance(variable, Sym):
-        raise Heavy("a long sum")
-    combine = _sum if node.head == "sum" else _product
-    return combine(*[exact(substitute(body, variable.name, Num(Fraction(n)))) for n in range(start, stop + 1)])
-
-
-_EXACT: dict[str, Callable[..., Fraction]] = {
-    "add": _sum,
-    "mul": _product,
-    "div": _quotient,
-    "neg": lambda a: -a,
-    "pow": _power,
-    "root": _root,
-    "abs": abs,
-    "floor": lambda a: Fraction(math.floor(a)),
-    "ceil": lambda a: Fraction(math.ceil(a)),
-    "sign": lambda a: Fraction((a > 0) - (a < 0)),
-    "percent": lambda a: a / 100,
-    "factorial": lambda a: Fraction(math.factorial(_natural(a, 3000))),
-    "factorial2": lambda a: Fraction(math.prod(range(_natural(a, 3000), 0, -2))),
-    "binom": _binomial,
-    "mod": _mod,
-    "gcd": lambda *a: Fraction(math.gcd(*map(_integer, a))),
-    "lcm": lambda *a: Fraction(math.lcm(*map(_integer, a))),
-    "max": lambda *a: max(a),
-    "min": lambda *a: min(a),
-    "sum": _sum,
-    "prod": _product,
-}
-
-
-# Residues modulo a prime ----------------------------------------------------------------------------------------
-
-
-def residue(node: Node, point: Mapping[str, int]) -> int:
-    """The value modulo ``PRIME`` of a rational function with integer exponents. Raises Unsupported for other nodes."""
-    if isinstance(node, Num):
-        return node.value.numerator * pow(node.value.denominator, -1, PRIME) % PRIME
-    if isinstance(node, Sym):
-        return point[node.name]
-    if not isinstance(node, Op):
-        raise Unsupported(type(node).__name__)
-    head, args = node.head, node.args
-    if head == "add":
-        return sum(residue(arg, point) for arg in args) % PRIME
-    if head == "neg":
-        return -residue(args[0], point) % PRIME
-    if head == "mul":
-        total = 1
-        for arg in args:
-            total = total * residue(arg, point) % PRIME
-        return total
-    if head == "div":
-        bottom = residue(args[1], point)
-        if bottom == 0:
-            raise Undefined("a division by zero")
-        return residue(args[0], point) * pow(bottom, -1, PRIME) % PRIME
-    if head == "percent":
-        return residue(args[0], point) * pow(100, -1, PRIME) % PRIME
-    if head == "pow":
-        exponent = exact(args[1])
-        if exponent.denominator != 1 or abs(exponent) > 10**6:
-            raise Unsupported("this exponent")
-        base = residue(args[0], point)
-        if base == 0 and exponent <= 0:
-            raise Undefined("zero to a power that is not positive")
-        return pow(base, int(exponent), PRIME)
-    raise Unsupported(head)
-
-
-# High precision at a point --------------------------------------------------------------------------------------
 
 _local = threading.local()
 

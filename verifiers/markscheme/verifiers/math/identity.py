@@ -1,11 +1,11 @@
-"""Whether two scalar expressions are equal: structure, exact rationals, residues, then high precision at sample points.
+"""Whether two scalar expressions are equal: structure, exact rationals, residues, then high precision at points.
 
 A difference at one point where both sides are real shows them different. Equality is shown exactly for rationals. For
-rational functions it is shown by two random points modulo the prime 2^127 - 1 (Schwartz 1980, Zippel 1979: two different
-rational functions of total degree d agree there with probability at most (2d / 2^127)^2, under 10^-60 for d up to 10^6).
-Other functions must agree, to 38 digits or more beyond the largest intermediate value, at every sample point where both
-sides are real, at eight of them at least, negative points and integers among them; each point's coordinates are drawn
-from 10^6 values by a generator seeded with the two expressions, so that no expression can be written to fit the points.
+rational functions it is shown by two random points modulo the prime 2^127 - 1 (Schwartz 1980, Zippel 1979): two that
+differ, of total degree d, agree there with probability at most (2d / 2^127)^2, which is under 10^-60 for d up to 10^6.
+Other functions must agree, to 38 digits or more beyond the largest intermediate value, at every sample point where
+both sides are real, at eight of them at least, negative points and integers among them. Each coordinate is one of
+10^6 values from a generator seeded with the two expressions, so that no expression can be written to fit the points.
 """
 
 from __future__ import annotations
@@ -15,30 +15,20 @@ import zlib
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from markscheme.verifiers.math.evaluate import PRIME, Evaluator, Heavy, Undefined, Unsupported, exact, residue
+from markscheme.verifiers.math.comparison import DIFFERENT, EQUAL, UNKNOWN, Comparison
+from markscheme.verifiers.math.evaluate import Evaluator
+from markscheme.verifiers.math.exact import exact
 from markscheme.verifiers.math.lexer import TooLarge
+from markscheme.verifiers.math.limits import Heavy, Undefined, Unsupported
 from markscheme.verifiers.math.nodes import Const, Expr, Node, Num, Op, symbols
+from markscheme.verifiers.math.residues import PRIME, residue
 from markscheme.verifiers.outcomes import Reason
 
 DIGITS = 50
 NEEDED_POINTS = 8
 MIN_DECIMAL_DIGITS = 10
-
-
-class Comparison(NamedTuple):
-    """``equal`` is True, False, or None for "not decided"; ``heavy`` asks for the algebra worker."""
-
-    equal: bool | None
-    reason: Reason
-    detail: str = ""
-    heavy: bool = False
-
-
-EQUAL = Comparison(True, Reason.EQUAL, "the same value")
-DIFFERENT = Comparison(False, Reason.DIFFERENT, "different values")
-UNKNOWN = Comparison(None, Reason.BEYOND_KNOWLEDGE, "no method decides this pair", heavy=True)
 
 
 def strip_places(node: Node) -> Node:

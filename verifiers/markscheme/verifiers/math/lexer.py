@@ -41,29 +41,56 @@ _NUMBER = re.compile(
     |(?P<plain>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{{1,9}}(?![\w.]))?)""",
     re.VERBOSE,
 )
-_TEXT_COMMAND = re.compile(r"\\(?:text(?:bf|it|rm|normal|sf|tt|sl|up)?|mbox|hbox|emph|mathrm|mathbf|mathit|mathsf|mathtt|operatorname\*?|bm|boldsymbol|rm|bf|it)(?![a-zA-Z])\s*")
+_UNGROUPED = re.compile(r"(?P<plain>\d+\.?\d*)")
+_TEXT_COMMAND = re.compile(
+    r"\\(?:text(?:bf|it|rm|normal|sf|tt|sl|up)?|mbox|hbox|emph|mathrm|mathbf|mathit|mathsf|mathtt|operatorname\*?|bm|boldsymbol|rm|bf|it)(?![a-zA-Z])\s*"
+)
 _COMMAND = re.compile(r"\\(?:[a-zA-Z]+\*?|.)", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z]+")
 _OPERATOR = re.compile(r"<=>|<=|>=|!=|=>|->|==|\*\*|\.{2,}|.", re.DOTALL)
 _SKIPPED = frozenset(
     (
-        r"\left \right \middle \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr \Biggl \Biggr \bigm \displaystyle \textstyle"
-        r" \scriptstyle \limits \nolimits \, \; \: \! \> \/ \quad \qquad \enspace \thinspace \( \) \[ \] \noindent \hfill \hline \nobreak"
-        r" \mathstrut \allowbreak \strut"
+        r"\left \right \middle \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr \Biggl \Biggr \bigm \limits"
+        r" \nolimits \displaystyle \textstyle \scriptstyle \, \; \: \! \> \/ \( \) \[ \] \quad \qquad"
+        r" \enspace \thinspace \noindent \hfill \hline \nobreak \mathstrut \allowbreak \strut"
     ).split()
 ) | {"\\ ", "\\\n", "\\\t"}
-_RENAMED = {
-    r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\cfrac": r"\frac", r"\dbinom": r"\binom", r"\tbinom": r"\binom",
-    r"\leq": r"\le", r"\leqslant": r"\le", r"\leqq": r"\le", r"\geq": r"\ge", r"\geqslant": r"\ge", r"\geqq": r"\ge", r"\neq": r"\ne",
-    r"\lbrace": r"\{", r"\rbrace": r"\}", r"\lvert": "|", r"\rvert": "|", r"\vert": "|", r"\lbrack": "[", r"\rbrack": "]",
-    r"\varnothing": r"\emptyset", r"\cupdot": r"\cup", r"\bigcup": r"\cup", r"\bigcap": r"\cap", r"\sqcup": r"\cup",
-    r"\rightarrow": r"\to", r"\longrightarrow": r"\to", r"\Longrightarrow": r"\Rightarrow", r"\implies": r"\Rightarrow",
-    r"\varphi": r"\phi", r"\varepsilon": r"\epsilon", r"\vartheta": r"\theta", r"\varrho": r"\rho", r"\textdegree": r"\degree",
-    r"\dots": r"\ldots", r"\cdots": r"\ldots", r"\dotsc": r"\ldots", r"\dotsb": r"\ldots", r"\simeq": r"\approx", r"\cong": r"\approx",
-    r"\sim": r"\approx", r"\ast": "*", r"\bullet": r"\cdot", r"\colon": ":", r"\land": r"\wedge", r"\lor": r"\vee",
-    r"\backslash": r"\setminus", r"\smallsetminus": r"\setminus", r"\lt": "<", r"\gt": ">", r"\textbackslash": r"\setminus",
-    r"\overset": r"\overset", r"\bmod": r"\mod", r"\pmod": r"\mod", r"\gets": "=", r"\coloneqq": "=", r"\colon=": "=",
-}  # fmt: skip
+# The name that the grammar knows, and the commands that mean the same.
+_SYNONYMS = {
+    r"\frac": r"\dfrac \tfrac \cfrac",
+    r"\binom": r"\dbinom \tbinom",
+    r"\le": r"\leq \leqslant \leqq",
+    r"\ge": r"\geq \geqslant \geqq",
+    r"\ne": r"\neq",
+    r"\approx": r"\simeq \cong \sim",
+    r"\{": r"\lbrace",
+    r"\}": r"\rbrace",
+    "|": r"\lvert \rvert \vert",
+    "[": r"\lbrack",
+    "]": r"\rbrack",
+    "<": r"\lt",
+    ">": r"\gt",
+    "=": r"\gets \coloneqq",
+    ":": r"\colon",
+    "*": r"\ast",
+    r"\cdot": r"\bullet",
+    r"\emptyset": r"\varnothing",
+    r"\cup": r"\cupdot \bigcup \sqcup",
+    r"\cap": r"\bigcap",
+    r"\setminus": r"\backslash \smallsetminus \textbackslash",
+    r"\to": r"\rightarrow \longrightarrow",
+    r"\Rightarrow": r"\Longrightarrow \implies",
+    r"\ldots": r"\dots \cdots \dotsc \dotsb",
+    r"\wedge": r"\land",
+    r"\vee": r"\lor",
+    r"\mod": r"\bmod \pmod",
+    r"\degree": r"\textdegree",
+    r"\phi": r"\varphi",
+    r"\epsilon": r"\varepsilon",
+    r"\theta": r"\vartheta",
+    r"\rho": r"\varrho",
+}
+_RENAMED = {other: name for name, others in _SYNONYMS.items() for other in others.split()}
 
 
 def read_number(text: str) -> tuple[Fraction, int | None]:
@@ -104,77 +131,93 @@ def _number(match: re.Match[str], *, spaced: bool) -> Token:
     return Token("num", digits, spaced, value, places)
 
 
-def tokenize(text: str) -> list[Token]:
-    """Split an answer into tokens. Raises TooLarge over the cap, NotMath at a character that has no place in one."""
-    tokens: list[Token] = []
-    depth, n, spaced, size = 0, 0, False, len(text)
-    while n < size:
-        if len(tokens) > MAX_TOKENS:
-            raise TooLarge(f"more than {MAX_TOKENS} tokens")
-        char = text[n]
-        if char.isspace() or char == "~":
-            spaced, n = True, n + 1
-            continue
-        if char.isdigit() or (char == "." and text[n + 1 : n + 2].isdigit()) or text.startswith(r".\overline", n):
-            match = _NUMBER.match(text, n)
-            if match and match.lastgroup in ("comma", "space") and (depth or text[n - 1 : n] == ","):
-                match = re.compile(r"(?P<plain>\d+\.?\d*)").match(text, n)
-            if match is None:
-                raise NotMath(f"no number at {text[n : n + 20]!r}")
-            tokens.append(_number(match, spaced=spaced))
-            n, spaced = match.end(), False
-            continue
-        if char == "\\":
-            n = _command(text, n, tokens, spaced=spaced)
-            spaced = tokens[-1] is _SPACE if tokens else True
-            if spaced:
-                tokens.pop()
-        elif char.isascii() and char.isalpha():
-            match = _WORD.match(text, n)
-            assert match is not None  # noqa: S101 - the character is a letter
-            tokens.append(Token("word", match[0], spaced))
-            n, spaced = match.end(), False
-        else:
-            match = _OPERATOR.match(text, n)
-            assert match is not None  # noqa: S101 - any character matches
-            tokens.append(Token("op", match[0], spaced))
-            n, spaced = match.end(), False
-        if tokens and not spaced:
-            last = tokens[-1].text
-            depth += (last in ("(", "[", r"\{", r"\langle")) - (last in (")", "]", r"\}", r"\rangle"))
-            depth = max(depth, 0)
-    return tokens
+class _Lexer:
+    """One pass over the text."""
 
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.depth = 0  # of brackets: commas inside them separate, and never group digits
+        self.spaced = False
+        self.tokens: list[Token] = []
 
-_SPACE = Token("space", "")
+    def run(self) -> list[Token]:
+        text = self.text
+        while self.at < len(text):
+            if len(self.tokens) > MAX_TOKENS:
+                raise TooLarge(f"more than {MAX_TOKENS} tokens")
+            char = text[self.at]
+            if char.isspace() or char == "~":
+                self.at += 1
+                self.spaced = True
+            elif char.isdigit() or (char == "." and text[self.at + 1 : self.at + 2].isdigit()):
+                self.number()
+            elif char == "\\":
+                self.command()
+            elif char.isascii() and char.isalpha():
+                word = _WORD.match(text, self.at)
+                self.add("word", word[0] if word else char)
+            else:
+                operator = _OPERATOR.match(text, self.at)
+                self.add("op", operator[0] if operator else char)
+        return self.tokens
 
+    def add(self, kind: str, name: str, size: int | None = None) -> None:
+        """Add a token of ``size`` characters of the text."""
+        self.put(Token(kind, name, self.spaced), len(name) if size is None else size)
+        self.depth += (name in ("(", "[", r"\{", r"\langle")) - (name in (")", "]", r"\}", r"\rangle"))
+        self.depth = max(self.depth, 0)
 
-def _command(text: str, n: int, tokens: list[Token], *, spaced: bool) -> int:
-    wrapped = _TEXT_COMMAND.match(text, n)
-    if wrapped:
-        end = wrapped.end()
-        if text[end : end + 1] == "{":
-            close = closing_brace(text, end)
+    def put(self, token: Token, size: int) -> None:
+        self.tokens.append(token)
+        self.at += size
+        self.spaced = False
+
+    def skip(self, size: int) -> None:
+        """Pass over what counts as a space."""
+        self.at += size
+        self.spaced = True
+
+    def number(self) -> None:
+        match = _NUMBER.match(self.text, self.at)
+        after_comma = self.text[self.at - 1 : self.at] == ","
+        if match and match.lastgroup in ("comma", "space") and (self.depth or after_comma):
+            match = _UNGROUPED.match(self.text, self.at)
+        if match is None:
+            raise NotMath(f"no number at {self.text[self.at : self.at + 20]!r}")
+        self.put(_number(match, spaced=self.spaced), len(match[0]))
+
+    def command(self) -> None:
+        wrapped = _TEXT_COMMAND.match(self.text, self.at)
+        if wrapped:
+            end = wrapped.end()
+            if self.text[end : end + 1] != "{":
+                self.skip(len(wrapped[0]))
+                return
+            close = closing_brace(self.text, end)
             if close < 0:
                 raise NotMath("a brace that is never closed")
             upright = not wrapped[0].startswith((r"\text", r"\mbox", r"\hbox", r"\emph"))
-            tokens.append(_text_token(text[end + 1 : close], spaced=spaced, upright=upright))
-            return close + 1
-        tokens.append(_SPACE)
-        return end
-    match = _COMMAND.match(text, n)
-    if match is None:
-        raise NotMath("a lone backslash")
-    name = _RENAMED.get(match[0], match[0])
-    if name in _SKIPPED:
-        tokens.append(_SPACE)
-        return match.end()
-    if name in (r"\hspace", r"\hspace*", r"\vspace", r"\phantom", r"\hphantom"):
-        close = closing_brace(text, match.end()) if text[match.end() : match.end() + 1] == "{" else -1
-        tokens.append(_SPACE)
-        return close + 1 if close > 0 else match.end()
-    tokens.append(Token("cmd" if name.startswith("\\") else "op", name, spaced))
-    return match.end()
+            content = self.text[end + 1 : close]
+            self.put(_text_token(content, spaced=self.spaced, upright=upright), close + 1 - self.at)
+            return
+        match = _COMMAND.match(self.text, self.at)
+        if match is None:
+            raise NotMath("a lone backslash")
+        name = _RENAMED.get(match[0], match[0])
+        if name in _SKIPPED:
+            self.skip(len(match[0]))
+        elif name in (r"\hspace", r"\hspace*", r"\vspace", r"\phantom", r"\hphantom"):
+            braced = self.text[match.end() : match.end() + 1] == "{"
+            close = closing_brace(self.text, match.end()) if braced else -1
+            self.skip(close + 1 - self.at if close > 0 else len(match[0]))
+        else:
+            self.add("cmd" if name.startswith("\\") else "op", name, len(match[0]))
+
+
+def tokenize(text: str) -> list[Token]:
+    """Split an answer into tokens. Raises TooLarge over a cap, NotMath where no token can begin."""
+    return _Lexer(text).run()
 
 
 def _text_token(content: str, *, spaced: bool, upright: bool) -> Token:

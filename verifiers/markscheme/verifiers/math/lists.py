@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from markscheme.verifiers.math.identity import DIFFERENT, EQUAL, Comparison, rational, strip_places
+from markscheme.verifiers.math.comparison import DIFFERENT, EQUAL, Comparison
+from markscheme.verifiers.math.identity import rational, strip_places
 from markscheme.verifiers.math.lexer import TooLarge
 from markscheme.verifiers.math.nodes import (
     Dots,
@@ -204,7 +205,10 @@ class Lists:
 
     def with_dots(self, gold: Sequence[Node], given: Sequence[Node]) -> Comparison:
         """An ellipsis is equal term by term, else undecided."""
-        if len(gold) == len(given) and self.ordered([g for g in gold if g != Dots()], [g for g in given if g != Dots()] or gold).equal:
+        if (
+            len(gold) == len(given)
+            and self.ordered([g for g in gold if g != Dots()], [g for g in given if g != Dots()] or gold).equal
+        ):
             places = [[n for n, item in enumerate(items) if item == Dots()] for items in (gold, given)]
             if places[0] == places[1]:
                 return EQUAL
@@ -254,7 +258,9 @@ class Lists:
         """Lists of plain rational numbers, compared by counting; None where an item is something else."""
         counts = []
         for items in (gold, given):
-            if not all(isinstance(item, Num) or (isinstance(item, Op) and item.head in ("neg", "div")) for item in items):
+            if not all(
+                isinstance(item, Num) or (isinstance(item, Op) and item.head in ("neg", "div")) for item in items
+            ):
                 return None
             values = [rational(item) for item in items]
             if any(value is None for value in values):

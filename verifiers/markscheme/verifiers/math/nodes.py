@@ -116,7 +116,7 @@ class Interval(Node):
 
 @dataclass(frozen=True, slots=True)
 class FiniteSet(Node):
-    """``\\{1,2\\}``: unordered."""
+    r"""``\{1,2\}``: unordered."""
 
     items: tuple[Node, ...]
 

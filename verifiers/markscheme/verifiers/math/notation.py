@@ -84,9 +84,33 @@ _CHARS = {
     "。": ".",
     "、": ",",
 }
-_GREEK = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma sigma tau upsilon phi chi psi omega"
-).split()
+_GREEK = [
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "epsilon",
+    "zeta",
+    "eta",
+    "theta",
+    "iota",
+    "kappa",
+    "lambda",
+    "mu",
+    "nu",
+    "xi",
+    "omicron",
+    "pi",
+    "rho",
+    "sigma",
+    "sigma",
+    "tau",
+    "upsilon",
+    "phi",
+    "chi",
+    "psi",
+    "omega",
+]
 _CHARS.update({chr(0x3B1 + n): f"\\{name} " for n, name in enumerate(_GREEK)})
 _CHARS.update({chr(0x391 + n): f"\\{name.capitalize()} " for n, name in enumerate(_GREEK) if n not in (14, 17)})
 _CHARS.update({"ϕ": r"\phi ", "ϵ": r"\epsilon ", "ϑ": r"\theta ", "µ": r"\mu "})
@@ -151,7 +175,10 @@ def resolve_dollars(text: str) -> str:
             n += 1
             continue
         inside = text[here + 1 : closing]
-        if money and (_FORMULA_WORD.search(_IN_TEXT.sub("", inside)) or (text[closing + 1 : closing + 2].isdigit() and inside[-1:] != "=")):
+        if money and (
+            _FORMULA_WORD.search(_IN_TEXT.sub("", inside))
+            or (text[closing + 1 : closing + 2].isdigit() and inside[-1:] != "=")
+        ):
             out.append(r"\$")
             n += 1
             continue

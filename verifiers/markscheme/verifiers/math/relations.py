@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
-from markscheme.verifiers.math.evaluate import PRIME, Heavy, Undefined, Unsupported, residue
+from markscheme.verifiers.math.comparison import DIFFERENT, EQUAL, UNKNOWN, Comparison
 from markscheme.verifiers.math.identity import (
-    DIFFERENT,
-    EQUAL,
     NEEDED_POINTS,
-    UNKNOWN,
-    Comparison,
     compare_at,
     is_real,
     same_expression,
@@ -21,6 +18,7 @@ from markscheme.verifiers.math.identity import (
     strip_places,
 )
 from markscheme.verifiers.math.lexer import TooLarge
+from markscheme.verifiers.math.limits import Heavy, Undefined, Unsupported
 from markscheme.verifiers.math.nodes import (
     ONE,
     TWO,
@@ -38,6 +36,7 @@ from markscheme.verifiers.math.nodes import (
     symbols,
 )
 from markscheme.verifiers.math.renaming import rename_bound_arguments
+from markscheme.verifiers.math.residues import PRIME, residue
 from markscheme.verifiers.math.sets import FLIPPED
 from markscheme.verifiers.outcomes import Reason
 
@@ -68,7 +67,10 @@ def is_label(node: Node) -> bool:
     if node.head in _NAMED_FUNCTIONS:
         return isinstance(node.args[0], Sym) or (node.head == "abs" and is_label(node.args[0]))
     if node.head in ("add", "mul", "div"):
-        parts = [arg.args[0] if isinstance(arg, Op) and arg.head == "neg" and node.head == "add" else arg for arg in node.args]
+        parts = [
+            arg.args[0] if isinstance(arg, Op) and arg.head == "neg" and node.head == "add" else arg
+            for arg in node.args
+        ]
         names = [name for part in parts for name in symbols(part)]
         return all(is_label(part) for part in parts) and (node.head != "add" or len(names) == len(set(names)))
     return False
@@ -109,7 +111,7 @@ def stated(node: Relation, compare: Compare) -> Stated:
             return Stated(None, None)
     elif any(names_something(term) for term in terms):
         return Stated(None, None)
-    for left, right in zip(terms, terms[1:], strict=False):
+    for left, right in itertools.pairwise(terms):
         found = compare(left, right)
         if not found.equal:
             reason = found.reason if found.equal is None else Reason.DIFFERENT
@@ -202,7 +204,7 @@ def solves_to(node: Relation, expression: Expr) -> Comparison:
     undecided: Comparison | None = None
     for name in sorted(symbols(difference) - symbols(expression)):
         at_zero, at_one, at_two = (substitute(difference, name, value) for value in (ZERO, ONE, TWO))
-        assert isinstance(at_zero, Expr) and isinstance(at_one, Expr) and isinstance(at_two, Expr)  # noqa: S101, PT018
+        assert isinstance(at_zero, Expr) and isinstance(at_one, Expr) and isinstance(at_two, Expr)  # noqa: S101
         slope = Op("add", (at_one, neg(at_zero)))
         if not same_expression(Op("add", (at_two, neg(at_one))), slope).equal:
             continue
@@ -242,7 +244,7 @@ def same_statement(gold: Relation, given: Relation, compare: Compare) -> Compari
 
 def _same_stated(one: Stated, two: Stated, compare: Compare) -> Comparison | None:
     """Labelled values against labelled values; None where they must be compared as equations."""
-    assert one.value is not None and two.value is not None  # noqa: S101, PT018
+    assert one.value is not None and two.value is not None  # noqa: S101
     if one.label is None or two.label is None:
         return compare(one.value, two.value)
     label, other = one.label, two.label

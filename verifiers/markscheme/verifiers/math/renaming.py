@@ -9,7 +9,8 @@ import itertools
 import re
 from fractions import Fraction
 
-from markscheme.verifiers.math.identity import Comparison, same_expression
+from markscheme.verifiers.math.comparison import Comparison
+from markscheme.verifiers.math.identity import same_expression
 from markscheme.verifiers.math.nodes import Const, Expr, Num, Op, Sym, substitute, symbols
 
 _CONSTANT = re.compile(r"[A-DKc](?:_\d)?|c|k_\d")

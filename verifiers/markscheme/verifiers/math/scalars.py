@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from markscheme.verifiers.math.comparison import DIFFERENT, EQUAL, Comparison
 from markscheme.verifiers.math.conventions import Conventions
 from markscheme.verifiers.math.identity import (
-    DIFFERENT,
-    EQUAL,
     MIN_DECIMAL_DIGITS,
-    Comparison,
     agrees_to_written_digits,
     has_finite_decimal,
     rational,
@@ -86,7 +84,9 @@ def _percent(node: Expr) -> Expr | None:
     return None
 
 
-def _same_percent(gold: Expr, of_gold: Expr | None, given: Expr, of_given: Expr | None, policy: Conventions) -> Comparison:
+def _same_percent(
+    gold: Expr, of_gold: Expr | None, given: Expr, of_given: Expr | None, policy: Conventions
+) -> Comparison:
     if of_gold is not None and of_given is not None:
         return same_number(of_gold, of_given, policy)
     by_value = same_number(gold, given, policy)
@@ -142,7 +142,9 @@ def _same_quantity(gold: Node, given: Node, policy: Conventions) -> Comparison:
             return same_number(gold.value, given.value, policy)
         return same_number(_scaled(gold), _scaled(given), policy)
     bare = [node.value if isinstance(node, Quantity) else node for node in (gold, given)]
-    if not all(isinstance(node, Expr) for node in bare) or any(_percent(node) is not None for node in bare if isinstance(node, Expr)):
+    if not all(isinstance(node, Expr) for node in bare) or any(
+        _percent(node) is not None for node in bare if isinstance(node, Expr)
+    ):
         return MISMATCH
     return same_number(bare[0], bare[1], policy)  # type: ignore[arg-type]
 
@@ -177,7 +179,9 @@ def _monomial(node: Node, sign: int, factors: dict[str, int], coefficient: list[
     if isinstance(node, Op) and node.head == "mul":
         return all(_monomial(arg, sign, factors, coefficient) for arg in node.args)
     if isinstance(node, Op) and node.head == "div":
-        return _monomial(node.args[0], sign, factors, coefficient) and _monomial(node.args[1], -sign, factors, coefficient)
+        return _monomial(node.args[0], sign, factors, coefficient) and _monomial(
+            node.args[1], -sign, factors, coefficient
+        )
     if isinstance(node, Op) and node.head == "pow" and isinstance(node.args[0], Sym) and isinstance(node.args[1], Num):
         power = node.args[1].value
         if power.denominator != 1 or abs(power) > 3:
@@ -218,7 +222,11 @@ def _same_ratio(gold: Node, given: Node, policy: Conventions) -> Comparison:
     for one, other in ((gold, given), (given, gold)):
         if isinstance(one, Ratio) and isinstance(other, Expr):
             if len(one.terms) == 2:
-                found = same_scalar(Op("div", one.terms), other, policy) if one is gold else same_scalar(other, Op("div", one.terms), policy)
+                found = (
+                    same_scalar(Op("div", one.terms), other, policy)
+                    if one is gold
+                    else same_scalar(other, Op("div", one.terms), policy)
+                )
                 hour = time_of_ratio(one)
                 if not found.equal and hour is not None and hour % 3600 == 0 and other == Num(Fraction(hour // 3600)):
                     return Comparison(True, Reason.EQUAL, "the same hour")

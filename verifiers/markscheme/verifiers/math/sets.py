@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from markscheme.verifiers.math.evaluate import Evaluator, Undefined, Unsupported
-from markscheme.verifiers.math.identity import DIFFERENT, DIGITS, EQUAL, Comparison, is_real
+from markscheme.verifiers.math.comparison import DIFFERENT, EQUAL, Comparison
+from markscheme.verifiers.math.evaluate import Evaluator
+from markscheme.verifiers.math.identity import DIGITS, is_real
+from markscheme.verifiers.math.limits import Undefined, Unsupported
 from markscheme.verifiers.math.nodes import (
     ONE,
     TWO,
@@ -177,7 +179,11 @@ def simple_interval(node: Node) -> Interval | None:
             return simple_interval(node.terms[1])
         rising = all(op in ("<", "<=") for op in node.ops)
         falling = all(op in (">", ">=") for op in node.ops)
-        terms, ops = (node.terms, node.ops) if rising else (node.terms[::-1], tuple(FLIPPED.get(op, "") for op in node.ops[::-1]))
+        terms, ops = (
+            (node.terms, node.ops)
+            if rising
+            else (node.terms[::-1], tuple(FLIPPED.get(op, "") for op in node.ops[::-1]))
+        )
         if not (rising or falling):
             return None
         if len(terms) == 3 and isinstance(terms[1], Sym) and isinstance(terms[0], Expr) and isinstance(terms[2], Expr):

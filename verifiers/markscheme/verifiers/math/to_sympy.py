@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import sympy
+
 from markscheme.verifiers.math.nodes import Const, Node, Num, Op, Sym
 from markscheme.verifiers.math.notation import repair, unwrap
 
@@ -43,8 +44,14 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": sympy.Min,
     "re": sympy.re,
     "im": sympy.im,
-    **{name: getattr(sympy, name) for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sech", "csch")},
-    **{name: getattr(sympy, name) for name in ("asin", "acos", "atan", "acot", "asec", "acsc", "asinh", "acosh", "atanh")},
+    **{
+        name: getattr(sympy, name)
+        for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sech", "csch")
+    },
+    **{
+        name: getattr(sympy, name)
+        for name in ("asin", "acos", "atan", "acot", "asec", "acsc", "asinh", "acosh", "atanh")
+    },
 }
 
 
@@ -70,13 +77,13 @@ def to_sympy(node: Node) -> Any:
 
 
 def from_latex(text: str) -> Any:
-    """LaTeX with limits or derivatives, read by latex2sympy2-extended. Raises NotConvertible where it does not parse."""
+    """LaTeX with limits or derivatives, by latex2sympy2-extended. Raises NotConvertible where it does not parse."""
     from latex2sympy2_extended import latex2sympy  # noqa: PLC0415 - only calculus needs it
 
     source = unwrap(repair(text))
     try:
         parsed = latex2sympy(source, is_real=True)
-    except Exception as error:  # noqa: BLE001 - the parser raises bare Exception, and many kinds of its own
+    except Exception as error:
         raise NotConvertible(f"latex2sympy2-extended: {error}"[:200]) from error
     if not isinstance(parsed, sympy.Expr):
         raise NotConvertible("no expression")

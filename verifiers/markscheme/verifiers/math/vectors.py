@@ -22,7 +22,13 @@ def as_vector(node: Node, other: Node) -> Sequence[Node] | None:
             return [row[0] for row in node.rows]
         return None
     if isinstance(node, Expr):
-        size = len(other.items) if isinstance(other, Tuple) else len(as_vector(other, ZERO) or ()) if isinstance(other, Matrix) else 0
+        size = (
+            len(other.items)
+            if isinstance(other, Tuple)
+            else len(as_vector(other, ZERO) or ())
+            if isinstance(other, Matrix)
+            else 0
+        )
         return unit_components(node, size)
     return None
 
@@ -50,7 +56,10 @@ def unit_components(node: Expr, size: int) -> list[Node] | None:
         return None
     parts: list[Node] = [at(unit) for unit in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
     total = Op("add", tuple(parts))
-    if not same_expression(at((1, 1, 1)), total).equal or not same_expression(at((2, 0, 0)), Op("mul", (Num(Fraction(2)), parts[0]))).equal:
+    if (
+        not same_expression(at((1, 1, 1)), total).equal
+        or not same_expression(at((2, 0, 0)), Op("mul", (Num(Fraction(2)), parts[0]))).equal
+    ):
         return None
     return parts[:size]
 
@@ -61,4 +70,3 @@ def _imaginary_as_letter(node: Node) -> Node:
     if isinstance(node, Op):
         return Op(node.head, tuple(_imaginary_as_letter(arg) for arg in node.args))
     return node
-

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from markscheme.verifiers.errors import WorkerError
 from markscheme.verifiers.golds import read_gold
 from markscheme.verifiers.math import cas
+from markscheme.verifiers.math.answers import Answer, parse_answer
+from markscheme.verifiers.math.comparison import Comparison
 from markscheme.verifiers.math.equality import compare_answers
-from markscheme.verifiers.math.grammar import Answer, parse_answer
-from markscheme.verifiers.math.identity import Comparison
 from markscheme.verifiers.math.lexer import TooLarge
 from markscheme.verifiers.outcomes import Outcome, Reason
 from markscheme.verifiers.policy import Policy
@@ -104,7 +104,10 @@ class MathVerifier:
             reference = parse_answer(expected, self.policy.max_length)
         except ValueError as error:  # TooLarge is one
             return self._verdict(
-                Comparison(None, Reason.UNREADABLE_GOLD, f"the gold answer cannot be read: {error}"), Outcome.UNDECIDED, text, gold
+                Comparison(None, Reason.UNREADABLE_GOLD, f"the gold answer cannot be read: {error}"),
+                Outcome.UNDECIDED,
+                text,
+                gold,
             )
         try:
             given = parse_answer(text, self.policy.max_length)
@@ -123,10 +126,10 @@ class MathVerifier:
             return too_large(reference, given, self.policy, str(error)), False
         if found.equal is None and found.heavy:
             try:
-                return cas.pool().run(reference, given, self.policy, self.deadline), False
+                return cas.pool().run(reference, given, self.deadline), False
             except WorkerError:
                 try:  # once more, in a fresh worker
-                    return cas.pool().run(reference, given, self.policy, self.deadline), False
+                    return cas.pool().run(reference, given, self.deadline), False
                 except WorkerError as error:
                     return Comparison(None, Reason.WORKER_FAILED, str(error)), True
         return found, False

@@ -1,0 +1,145 @@
+r"""Whole answers: mathematics by the grammar, and times, choices and words before it.
+
+``parse_answer`` reads the whole text or refuses it: a fragment is never compared.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from markscheme.verifiers.math.brackets import based
+from markscheme.verifiers.math.grammar import AnswerParser
+from markscheme.verifiers.math.lexer import NotMath, TooLarge, tokenize
+from markscheme.verifiers.math.names import is_product_word
+from markscheme.verifiers.math.nodes import Choice, Clock, Const, Listing, Node, Num, Sym, Text
+from markscheme.verifiers.math.notation import repair, unwrap
+from markscheme.verifiers.math.stream import Calculus
+from markscheme.verifiers.math.words import canonical_words, plain_words
+
+_CLOCK = re.compile(
+    r"(?P<h>\d{1,2})(?::(?P<m>[0-5]\d))?(?::(?P<s>[0-5]\d))?\s*(?:o'?clock)?\s*(?:(?P<half>[ap])\.?\s?m\.?|(?P<word>noon|midnight))",
+    re.IGNORECASE,
+)
+_TEXT_MARKS = re.compile(
+    r"\\(?:text(?:bf|it|rm|normal)?|mbox|mathrm|mathbf|textsf|emph|hbox)\s*(?=\{)|[{}~]|\\[ ,;!:]|\\quad|\*\*"
+)
+_CHOICE = re.compile(
+    r"\s*(?:\((?P<a>[A-Z])\)|(?P<b>[A-Z])(?:\)|\.(?!\d)|:)|option\s+(?P<c>[A-Z])\b)\s*(?P<rest>.*)", re.DOTALL
+)
+_CHOICES = re.compile(r"\(?[A-J]\)?(?:\s*(?:,|and|&)\s*(?:and\s+)?\(?[A-J]\)?)+")
+_WORDY = re.compile(r"[^\W\d_]+(?:(?:[\s'’.,;:!?()\"]+|-)[^\W\d_]+)*[.!?]?")
+_BASED = re.compile(
+    r"([-+]?[0-9A-Za-z]+(?:\.[0-9A-Za-z]+)?)\s*(?:_|\bbase\s)\s*\{?\s*(?:\\text)?\{?(?:base\s*)?(\d{1,2})\}*\s*"
+)
+_INTEGER = re.compile(r"-?\d{1,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as read: its node, or why it has none, and its words for when gold is text."""
+
+    raw: str
+    node: Node | None
+    words: str
+    why: str = ""
+    calculus: bool = False
+
+
+def _bare_words(text: str) -> str:
+    return " ".join(_TEXT_MARKS.sub(" ", text).split())
+
+
+def _as_clock(words: str) -> Node | None:
+    found = _CLOCK.fullmatch(words.strip(" ."))
+    if not found:
+        return None
+    hour = int(found["h"])
+    if not 0 <= hour <= 12:
+        return None
+    seconds = hour % 12 * 3600 + int(found["m"] or 0) * 60 + int(found["s"] or 0)
+    half = (found["half"] or {"noon": "p", "midnight": "a"}[(found["word"] or "noon").lower()]).lower() + "m"
+    return Clock(seconds, half)
+
+
+def _as_choice(words: str) -> Node | None:
+    if _CHOICES.fullmatch(words):
+        return Listing(tuple(Choice(letter) for letter in re.findall(r"[A-J](?![a-z])", words)))
+    found = _CHOICE.fullmatch(words)
+    if not found:
+        return None
+    rest = found["rest"].strip()
+    letter = found["a"] or found["b"] or found["c"]
+    if rest and re.match(r"[=+*/^<>,_)-]|\\(?:cup|cap|in|le|ge|cdot|times|pm)", rest):
+        return None
+    if found["b"] and rest and not re.match(r"[A-Z]\s*[.):]", words):
+        return None
+    if found["b"] and words[1:2] == ":" and re.match(r"\s*[A-Z]?\s*=|\s*[A-Z]\b", words[2:]):
+        return None
+    return Choice(letter, rest)
+
+
+def _as_words(text: str, words: str) -> Node | None:
+    if not _WORDY.fullmatch(words) or "\\" in words:
+        return None
+    in_text = "\\" in text
+    runs = words.split()
+    if not in_text and len(runs) == 1 and is_product_word(words) and not (words.isupper() and len(words) > 1):
+        return None
+    if len(words) == 1:
+        return Const(words) if words in "ei" else Sym(words)
+    if len(runs) == 1 and in_text and words.casefold() in ("pi", "infinity"):
+        return None
+    parts = [part for part in re.split(r"\s*(?:,|;|\band\b)\s*", words) if part]
+    if (
+        len(parts) > 1
+        and all(len(part.split()) <= 4 for part in parts)
+        and canonical_words(words) == plain_words(words)
+    ):
+        return Listing(tuple(Text(canonical_words(part)) for part in parts))
+    return Text(canonical_words(words))
+
+
+def _math(text: str) -> Node:
+    based_number = _BASED.fullmatch(text)
+    if based_number and not re.fullmatch(r"[a-zA-Z]+", based_number[1]) and re.search(r"\d", based_number[1]):
+        return based(based_number[1], based_number[2])
+    parser = AnswerParser(tokenize(text))
+    if not parser.tokens:
+        raise NotMath("nothing is there")
+    return parser.answer()
+
+
+@lru_cache(maxsize=4096)
+def parse_answer(raw: str, max_length: int = 10_000) -> Answer:
+    """Read a whole answer.
+
+    Raises:
+        TooLarge: over a cap.
+    """
+    if len(raw) > max_length:
+        raise TooLarge(f"{len(raw)} characters, more than {max_length}")
+    stripped = raw.strip()
+    if _INTEGER.fullmatch(stripped):
+        return Answer(raw, Num(Fraction(int(stripped))), stripped)
+    text = unwrap(repair(raw))
+    text = unwrap(text)
+    words = _bare_words(text)
+    folded = canonical_words(words)
+    if not text:
+        return Answer(raw, None, "", "nothing is there")
+    for reading in (_as_clock, _as_choice):
+        node = reading(words)
+        if node is not None:
+            return Answer(raw, node, folded)
+    node = _as_words(text, words)
+    if node is not None:
+        return Answer(raw, node, folded)
+    try:
+        return Answer(raw, _math(text), folded)
+    except Calculus as refused:
+        return Answer(raw, None, folded, str(refused), calculus=True)
+    except NotMath as refused:
+        return Answer(raw, None, folded, str(refused))

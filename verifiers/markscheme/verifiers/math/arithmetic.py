@@ -1,0 +1,93 @@
+"""Arithmetic on nodes as they are parsed: scalars, and the sums and products of matrices and vectors."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from markscheme.verifiers.math.lexer import NotMath
+from markscheme.verifiers.math.nodes import TWO, Const, Expr, Matrix, Node, Num, Op, Tuple, neg
+
+
+def is_numeric(node: Node) -> bool:
+    """Whether an expression has no symbols at all."""
+    if isinstance(node, Op):
+        return all(is_numeric(arg) for arg in node.args)
+    return isinstance(node, Num | Const)
+
+
+def scalar(node: Node) -> Expr:
+    """The node as an expression. Raises NotMath for a value that arithmetic does not take."""
+    if isinstance(node, Expr):
+        return node
+    raise NotMath(f"arithmetic on a {type(node).__name__.lower()}")
+
+
+def minus(node: Node) -> Node:
+    """``-node`` for scalars, tuples and matrices."""
+    if isinstance(node, Matrix):
+        return Matrix(tuple(tuple(minus(entry) for entry in row) for row in node.rows))
+    if isinstance(node, Tuple) and node.brackets in ("()", "<>"):
+        return Tuple(tuple(minus(item) for item in node.items), node.brackets)
+    return neg(scalar(node))
+
+
+def add(left: Node, right: Node) -> Node:
+    """``left + right`` for scalars and for matrices of one shape."""
+    if isinstance(left, Matrix) and isinstance(right, Matrix):
+        if len(left.rows) != len(right.rows) or len(left.rows[0]) != len(right.rows[0]):
+            raise NotMath("a sum of matrices of different shapes")
+        return Matrix(
+            tuple(
+                tuple(add(a, b) for a, b in zip(one, other, strict=True))
+                for one, other in zip(left.rows, right.rows, strict=True)
+            )
+        )
+    if isinstance(left, Op) and left.head == "add":
+        return Op("add", (*left.args, scalar(right)))
+    return Op("add", (scalar(left), scalar(right)))
+
+
+def mul(left: Node, right: Node) -> Node:
+    """``left · right`` for scalars, matrices, and a scalar times a matrix or vector."""
+    if isinstance(left, Matrix) and isinstance(right, Matrix):
+        if len(left.rows[0]) != len(right.rows) or len(left.rows) * len(right.rows[0]) * len(right.rows) > 1000:
+            raise NotMath("a product of matrices of these shapes")
+        columns = tuple(zip(*right.rows, strict=True))
+        return Matrix(tuple(tuple(_dot(row, column) for column in columns) for row in left.rows))
+    if isinstance(right, Matrix):
+        return Matrix(tuple(tuple(mul(left, entry) for entry in row) for row in right.rows))
+    if isinstance(right, Tuple) and right.brackets in ("()", "<>"):
+        return Tuple(tuple(mul(left, item) for item in right.items), right.brackets)
+    if isinstance(left, Op) and left.head == "mul":
+        return Op("mul", (*left.args, scalar(right)))
+    return Op("mul", (scalar(left), scalar(right)))
+
+
+def _dot(row: tuple[Node, ...], column: tuple[Node, ...]) -> Node:
+    total = mul(row[0], column[0])
+    for a, b in zip(row[1:], column[1:], strict=True):
+        total = add(total, mul(a, b))
+    return total
+
+
+def make_function(head: str, arguments: tuple[Node, ...], base: Expr | None) -> Node:
+    """The node of a named function. Raises NotMath for a wrong number of arguments."""
+    if head == "log" and len(arguments) == 2 and base is None:
+        return Op("logb", (arguments[0], arguments[1]))
+    if head == "log" and base is not None:
+        return Op("logb", (scalar(arguments[0]), base))
+    if head in ("gcd", "lcm", "max", "min"):
+        return Op(head, arguments)
+    if head == "binom" and len(arguments) == 2:
+        return Op("binom", arguments)
+    if head == "sqrt":
+        return Op("root", (scalar(arguments[0]), TWO)) if len(arguments) == 1 else _bad(head)
+    if head == "cbrt":
+        return Op("root", (scalar(arguments[0]), Num(Fraction(3))))
+    if len(arguments) != 1 or (base is not None):
+        return _bad(head)
+    return Op(head, arguments)
+
+
+def _bad(head: str) -> Node:
+    raise NotMath(f"{head} with a wrong number of arguments")
