@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import pytest
 
@@ -38,6 +39,13 @@ def test_strip_prompt(query: str, prompt: str, completion: str) -> None:
 def test_a_query_of_another_prompt_is_never_judged_whole(query: str) -> None:
     with pytest.raises(DataError, match=r"does not begin with its prompt: expected '2 \+ 2\?'"):
         strip_prompt(query, "2 + 2?")
+
+
+def test_floods_of_special_tokens_are_stripped_in_linear_time() -> None:
+    start = time.process_time()
+    assert strip_prompt("2 + 2?4" + "</s>\n " * 50_000, "2 + 2?") == "4"
+    assert strip_prompt("2 + 2?4" + "<|" * 50_000, "2 + 2?") == "4" + "<|" * 50_000
+    assert time.process_time() - start < 2.0
 
 
 def test_without_torch_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,8 @@ from markscheme.verifiers.verdict import Outcome
 # Queries are decoded with their special tokens: those before the prompt and after the completion belong to neither.
 _SPECIAL = r"(?:<\|[A-Za-z0-9_]{1,32}\|>|<｜[^｜<>]{1,32}｜>|</?s>|<bos>|<eos>|<pad>|<end_of_turn>|\[PAD\])"
 _LEAD = re.compile(rf"(?:\s|{_SPECIAL})*")
-_END = re.compile(rf"{_SPECIAL}$")
+_END = re.compile(rf"{_SPECIAL}\Z")
+_LONGEST = 36  # characters of a special token
 _ANCHOR = 16  # characters, white space left out, that a prompt cut off on its left must share with its query
 
 
@@ -115,10 +116,19 @@ def strip_prompt(query: str, prompt: str) -> str:
             f"a query does not begin with its prompt: expected {prompt[-60:]!r} in {query[:120]!r}. "
             "Check that queries, prompts and labels belong together."
         )
-    completion = query[end:]
-    while (special := _END.search(stripped := completion.rstrip())) is not None:
-        completion = stripped[: special.start()]
-    return completion
+    return _without_end_tokens(query[end:])
+
+
+def _without_end_tokens(completion: str) -> str:
+    end = len(completion)
+    while True:
+        inked = end
+        while inked and completion[inked - 1].isspace():
+            inked -= 1
+        special = _END.search(completion, max(0, inked - _LONGEST), inked)
+        if special is None:
+            return completion[:end]
+        end = special.start()
 
 
 def _end_of_damaged_prompt(query: str, prompt: str) -> int | None:
