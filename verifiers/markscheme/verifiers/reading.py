@@ -1,4 +1,7 @@
-"""Where a completion states its answer: the reading contracts."""
+"""Where a completion states its answer: the reading contracts.
+
+Every contract is linear in the length of the text.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from markscheme.verifiers.boxes import find_boxes, last_answer
+
 Reading = Literal["auto", "boxed", "gsm8k", "answer_line", "tag", "last_number"]
+READINGS: tuple[Reading, ...] = ("auto", "boxed", "gsm8k", "answer_line", "tag", "last_number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +34,308 @@ class ReadAnswer:
     cut_off: bool = False
 
 
+_END_OF_TURN = re.compile(r"<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|user|assistant)\|>|</s>|<end_of_turn>")
+_NUMBER = r"[-+−]?\s?(?:\\?\$|€|£)?\s?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:\s?/\s?\d+)?(?:\s?\\?%)?"
+_LAST_NUMBER = re.compile(_NUMBER)
+_FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<!\\)\$(?!\s?\d[\d,.]*(?:\s|$|[.,;)]))(.+?)(?<!\\)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
+_MONEY_FORMULA = re.compile(r"(?<!\\)\$\s*([-+]?[\d{,}.\\!%]+)\s*\$")
+_DENIAL = re.compile(r"\b(?:not|never|no longer|neither|nor|cannot|can't|isn't|aren't|wasn't|doesn't|don't|unlikely)\b", re.IGNORECASE)
+_COPULA = re.compile(r"(?<![<>!:=])=(?!=)|:(?=\s)|\b(?:is|are|was|were|equals?|be|becomes)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"\b(?:therefore|thus|hence|so|consequently|finally)\b,?", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?](?=\s+(?:[A-Z$\\(*\[]|$)|\s*$)|\n")
+_POLITE = re.compile(r"(?:I hope (?:it|this) is correct|I hope this helps|Hope this helps)[.!]?\s{0,99}\Z", re.IGNORECASE)
+_BESIDE = re.compile(r"\b(?:greater|less|more|fewer|larger|smaller|than|least|most|between|over|under|divisible|multiple|factor|exceeds?|plus)\b", re.IGNORECASE)
+_WINDOW = 4000  # characters: a sentence that is longer states no answer
+_MARKER = re.compile(
+    r"(?:^|(?<=[\n.!?$)\]}*]))[ \t*_#>]{0,12}(?:the )?final answer[ *_]{0,6}(?::|=|\n|is\b:?)"
+    r"|\banswers? (?:to (?:the|this) (?:question|problem) )?(?:is|are|would be|should be|equals|=|must be|will be)\b[ \t]?:?"
+    r"|(?:^|(?<=\n))[ \t*_#>]{0,12}(?:answer|ans|A)[*_]{0,3} ?[:=]",
+    re.IGNORECASE,
+)
+_FINAL_LINE = re.compile(
+    r"(?:^|(?<=\n))[ \t*_#>]{0,12}(?:the )?(?:final answer|answer)[ *_]{0,6}(?::|is\b:?)", re.IGNORECASE
+)
+_NO_STATEMENT = "no answer is stated where the contract looks for one"
+
+
 def read_answer(completion: str, reading: Reading = "auto", *, thinking: bool = False) -> ReadAnswer:
-    """Find where ``completion`` states its answer."""
-    del thinking
-    match = None
-    for match in re.finditer(r"\\boxed\{([^{}]*)\}|#### *(\S+)", completion):
+    """Find where ``completion`` states its answer.
+
+    Args:
+        completion: a model's text. Only what follows ``</think>`` counts; an unclosed think block states no answer.
+        reading: the contract. ``auto`` tries, in order: a final line after the last box, the last box, ``<answer>``,
+            ``####``, an answer line, the one value of the last sentence, a completion that is only an answer.
+        thinking: the prompt's template opened a think block: without ``</think>`` no answer is stated.
+
+    Raises:
+        ValueError: for an unknown contract.
+    """
+    if reading not in READINGS:
+        raise ValueError(f"reading must be one of {', '.join(READINGS)}, not {reading!r}")
+    offset, end, why = _visible(completion, thinking=thinking)
+    if why:
+        return ReadAnswer(None, reading, None, why, cut_off=True)
+    text = completion[offset:end]
+    found = _CONTRACTS[reading](text)
+    if found.span is None or not offset:
+        return found
+    start, stop = found.span
+    return ReadAnswer(found.text, found.reading, (start + offset, stop + offset), found.why, found.cut_off)
+
+
+def _visible(completion: str, *, thinking: bool) -> tuple[int, int, str]:
+    """The part that counts, as offsets, or why none does."""
+    close = completion.rfind("</think>")
+    if completion.rfind("<think>") > close:
+        return 0, 0, "the think block is never closed"
+    if close < 0 and thinking:
+        return 0, 0, "the think block that the prompt opened is never closed"
+    offset = close + len("</think>") if close >= 0 else 0
+    while turn := re.compile(rf"\s*(?:{_END_OF_TURN.pattern})(?:assistant)?").match(completion, offset):
+        offset = turn.end()
+    turn = _END_OF_TURN.search(completion, offset)
+    return offset, turn.start() if turn else len(completion), ""
+
+
+# Contracts ------------------------------------------------------------------------------------------------------
+
+
+def _boxed(text: str) -> ReadAnswer:
+    answer, span, why = last_answer(text)
+    return ReadAnswer(answer, "boxed", span, why or ("" if answer is not None else "no box"), "cut off" in why)
+
+
+def _gsm8k(text: str) -> ReadAnswer:
+    mark = text.rfind("####")
+    if mark < 0:
+        return ReadAnswer(None, "gsm8k", why='no "####"')
+    start, end = mark + 4, text.find("\n", mark)
+    return _trimmed(text, start, len(text) if end < 0 else end, "gsm8k") or ReadAnswer(
+        None, "gsm8k", (mark, len(text)), 'nothing follows "####"', cut_off=True
+    )
+
+
+def _tag(text: str) -> ReadAnswer:
+    close = text.rfind("</answer>")
+    opening = text.rfind("<answer>", 0, close if close >= 0 else len(text))
+    if text.rfind("<answer>") > close:
+        return ReadAnswer(None, "tag", (text.rfind("<answer>"), len(text)), "the answer tag is never closed", cut_off=True)
+    if close < 0 or opening < 0:
+        return ReadAnswer(None, "tag", why="no answer tag")
+    inner = _boxed(text[opening + 8 : close])
+    if inner.text is not None and inner.span:
+        return ReadAnswer(inner.text, "tag", (opening + 8 + inner.span[0], opening + 8 + inner.span[1]))
+    return _trimmed(text, opening + 8, close, "tag") or ReadAnswer(None, "tag", (opening, close), "the answer tag is empty")
+
+
+def _last_number(text: str) -> ReadAnswer:
+    last = None
+    for last in _LAST_NUMBER.finditer(text):
         pass
-    if match is None:
-        return ReadAnswer(None, reading, why="no answer found")
-    group = 1 if match.group(1) is not None else 2
-    return ReadAnswer(match.group(group), "boxed" if group == 1 else "gsm8k", match.span(group))
+    if last is None:
+        return ReadAnswer(None, "last_number", why="no number")
+    return ReadAnswer(last[0].strip().rstrip(","), "last_number", last.span())
+
+
+def _answer_line(text: str) -> ReadAnswer:
+    last = None
+    for last in _MARKER.finditer(text):
+        pass
+    if last is None:
+        return ReadAnswer(None, "answer_line", why="no answer line")
+    return _statement_after(text, last.end(), "answer_line")
+
+
+def _statement_after(text: str, start: int, reading: str) -> ReadAnswer:
+    """The value that the sentence from ``start`` on states."""
+    while start < len(text) and text[start] in " \t\n*_:":
+        start += 1
+    end = _sentence_end(text, start)
+    if end < 0 or _POLITE.match(text[start:end].strip()):
+        return ReadAnswer(None, reading, why=_NO_STATEMENT)
+    return _value_in(text, start, end, reading)
+
+
+def _auto(text: str) -> ReadAnswer:
+    boxes, unclosed = find_boxes(text)
+    if boxes or unclosed >= 0:
+        after = max(boxes[-1].end + 1 if boxes else 0, unclosed)
+        line = None
+        for line in _FINAL_LINE.finditer(text, after):
+            pass
+        if line is not None and unclosed < 0:
+            found = _statement_after(text, line.end(), "final_line")
+            if found.text is not None:
+                return found
+        found = _boxed(text)
+        if found.text is not None or found.span is not None:
+            return found
+    if "<answer>" in text:
+        return _tag(text)
+    if "####" in text:
+        found = _gsm8k(text)
+        if found.text is None or re.search(r"\d|\\", found.text):
+            return found
+    found = _answer_line(text)
+    if found.text is not None or found.why == _NO_STATEMENT:
+        return found
+    return _last_sentence(text)
+
+
+def _last_sentence(text: str) -> ReadAnswer:
+    text = text.rstrip()
+    polite = _POLITE.search(text, max(0, len(text) - 100))
+    stop = len(text[: polite.start()].rstrip()) if polite else len(text)
+    if stop and _is_answer(text[:stop]):
+        return _trimmed(text, 0, stop, "bare") or ReadAnswer(None, "auto", why=_NO_STATEMENT)
+    start = -1 if stop > _WINDOW else 0
+    for mark in _SENTENCE_END.finditer(text, max(0, stop - _WINDOW), stop):
+        if mark.end() < stop and not _inside_formula(text, max(0, stop - _WINDOW), mark.start()):
+            start = mark.end()
+    if start < 0:
+        return ReadAnswer(None, "auto", why="no answer found")
+    for clause in _CLAUSE.finditer(text, start, stop):
+        if clause.end() < stop:
+            start = clause.end()
+    return _sentence_value(text, start, stop)
+
+
+def _inside_formula(text: str, start: int, at: int) -> bool:
+    """Whether a break at ``at`` lies inside a formula that was opened after ``start``."""
+    before = text[max(start, at - 400) : at]
+    return before.count("$$") % 2 == 1 or before.count("\\[") > before.count("\\]") or before.count("\\(") > before.count("\\)")
+
+
+def _sentence_value(text: str, start: int, stop: int) -> ReadAnswer:
+    """The one value after a copula, or the one formula, of a sentence."""
+    nothing = ReadAnswer(None, "auto", why="no answer found")
+    sentence = text[start:stop]
+    formulas = list(_formulas(sentence))
+    outside = list(sentence)
+    for begin, end in formulas:
+        outside[begin:end] = "\x00" * (end - begin)
+    plain = "".join(outside)
+    if _DENIAL.search(plain):
+        return ReadAnswer(None, "auto", why="the last sentence denies a value")
+    copula = None
+    for mark in _COPULA.finditer(plain):
+        if copula is None or not re.search(r"\d|\x00", plain[copula.end() : mark.start()]):
+            copula = mark
+        else:
+            copula = None
+            break
+    if copula is not None and re.search(r"\d|\x00", plain[copula.end() :]):
+        found = _value_in(text, start + copula.end(), stop, "sentence", single=True)
+        if found.text is not None:
+            return found
+    if len(formulas) == 1 and not re.search(r"\d", plain):
+        begin, end = formulas[0]
+        return _trimmed(text, start + begin, start + end, "sentence") or nothing
+    return nothing
+
+
+def _formulas(sentence: str) -> list[tuple[int, int]]:
+    spans = [match.span() for match in _MONEY_FORMULA.finditer(sentence)]
+    for match in _FORMULA.finditer(sentence):
+        if not any(a < match.end() and match.start() < b for a, b in spans):
+            spans.append(match.span())
+    return sorted(spans)
+
+
+# Values in sentences --------------------------------------------------------------------------------------------
+
+
+def _sentence_end(text: str, start: int) -> int:
+    """Where the sentence from ``start`` ends, or -1 where it is too long to be one."""
+    for mark in _SENTENCE_END.finditer(text, start, start + _WINDOW):
+        if not _inside_formula(text, start, mark.start()):
+            return mark.start()
+    return len(text) if len(text) <= start + _WINDOW else -1
+
+
+def _trimmed(text: str, start: int, end: int, reading: str) -> ReadAnswer | None:
+    """The text of a span without the blanks, emphasis and final full stop around it; None where nothing is left."""
+    while start < end and text[start] in " \t\r\n*_`":
+        start += 1
+    while end > start and text[end - 1] in " \t\r\n*_`.":
+        end -= 1
+    return ReadAnswer(text[start:end], reading, (start, end)) if end > start else None
+
+
+def _is_answer(text: str) -> bool:
+    """Whether the whole of a short text is an answer and no prose."""
+    if len(text) > 2000:
+        return False
+    from markscheme.verifiers.math.grammar import parse_answer  # noqa: PLC0415 - the grammar loads when it is needed
+    from markscheme.verifiers.math.lexer import TooLarge  # noqa: PLC0415
+    from markscheme.verifiers.math.nodes import Text  # noqa: PLC0415
+
+    try:
+        node = parse_answer(text.strip().strip("*_`")).node
+    except TooLarge:
+        return True
+    return node is not None and not (isinstance(node, Text) and len(node.words.split()) > 4)
+
+
+def _value_in(text: str, start: int, end: int, reading: str, *, single: bool = False) -> ReadAnswer:
+    """The value that a stretch of prose states: all of it where it parses, else the value it begins or ends with."""
+    whole = _trimmed(text, start, end, reading)
+    nothing = ReadAnswer(None, reading, why=_NO_STATEMENT)
+    if whole is None or whole.text is None or whole.span is None:
+        return nothing
+    if _DENIAL.match(whole.text) or re.match(r"(?:certainly|definitely|clearly|obviously)\s+not\b", whole.text, re.IGNORECASE):
+        return ReadAnswer(None, reading, why="the statement denies a value")
+    if _is_answer(whole.text) and not (single and _is_list(whole.text)):
+        return whole
+    begin = whole.span[0]
+    formulas = [(a + begin, b + begin) for a, b in _formulas(whole.text)]
+    numbers = [match.span() for match in _LAST_NUMBER.finditer(text, begin, whole.span[1])]
+    outside = [span for span in numbers if not any(a <= span[0] < b for a, b in formulas)]
+    values = sorted([*formulas, *outside])
+    if len(values) == 1 and (values[0][0] == begin or not single):
+        stop = _with_unit(text, values[0][1], whole.span[1])
+        before = text[begin : values[0][0]]
+        if not _DENIAL.search(before) and not _BESIDE.search(before):
+            return _trimmed(text, values[0][0], stop, reading) or nothing
+    copula = None
+    for copula in _COPULA.finditer(text, begin, whole.span[1]):
+        if any(a <= copula.start() < b for a, b in formulas):
+            copula = None  # noqa: PLW2901 - a copula inside a formula is none
+            continue
+    if not single and copula is not None and not _DENIAL.search(text, begin, whole.span[1]):
+        return _value_in(text, copula.end(), whole.span[1], reading, single=True)
+    if values and values[0][0] == begin and not single and re.match(r",\s+[a-z]", text[values[0][1] : whole.span[1]]):
+        return _trimmed(text, *values[0], reading) or nothing
+    return nothing
+
+
+def _is_list(text: str) -> bool:
+    from markscheme.verifiers.math.grammar import parse_answer  # noqa: PLC0415
+    from markscheme.verifiers.math.nodes import Listing  # noqa: PLC0415
+
+    return isinstance(parse_answer(text.strip()).node, Listing) and "$" not in text and "\\" not in text
+
+
+def _with_unit(text: str, at: int, end: int) -> int:
+    """The end of a value with the unit word that follows it."""
+    from markscheme.verifiers.math.units import parse_unit  # noqa: PLC0415
+
+    best = at
+    for match in re.finditer(r"\s*[-A-Za-z²³^/%\\.]+\d?", text[at:end]):
+        if match.start() > 30:
+            break
+        if parse_unit(text[at : at + match.end()].replace("²", "^2").replace("³", "^3")) or re.fullmatch(
+            r"\s*(?:\\?%|percent|a\.?m\.?|p\.?m\.?|degrees?)", text[at : at + match.end()], re.IGNORECASE
+        ):
+            best = at + match.end()
+    return best
+
+
+_CONTRACTS = {
+    "auto": _auto,
+    "boxed": _boxed,
+    "gsm8k": _gsm8k,
+    "answer_line": _answer_line,
+    "tag": _tag,
+    "last_number": _last_number,
+}

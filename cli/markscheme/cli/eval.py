@@ -1,0 +1,109 @@
+"""``markscheme eval``: grade completions on a public data set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from markscheme.cli.options import (
+    BadGoldOption,
+    CompletionFieldOption,
+    DeadlineOption,
+    FailUnderOption,
+    FreshOption,
+    OutOption,
+    PrecisionOption,
+    ReadingOption,
+    ReportOption,
+    ThinkingOption,
+    WorkersOption,
+)
+
+if TYPE_CHECKING:
+    from markscheme.benchmarks.suites.join import Joiner
+    from markscheme.cli.run import Graded
+    from markscheme.verifiers.grading import Setup
+
+
+def evaluate(
+    suite: Annotated[Literal["gsm8k", "math500"], typer.Argument(help="The data set; its test split is used.")],
+    *,
+    completions: Annotated[
+        Path,
+        typer.Option(metavar="FILE.jsonl", help="Rows with index or id, and a completion or a list of completions."),
+    ],
+    data: Annotated[Path | None, typer.Option(help="A local copy of the data set. Default: from the Hub.")] = None,
+    out: OutOption = None,
+    report: ReportOption = None,
+    reading: ReadingOption = "auto",
+    completion_field: CompletionFieldOption = None,
+    workers: WorkersOption = 0,
+    deadline: DeadlineOption = 5.0,
+    fail_under: FailUnderOption = None,
+    precision: PrecisionOption = "exact",
+    thinking: ThinkingOption = False,
+    on_bad_gold: BadGoldOption = "error",
+    fresh: FreshOption = False,
+) -> None:
+    """Grade completions on GSM8K or MATH-500: accuracy, pass@k and maj@n."""
+    from markscheme.cli import run
+    from markscheme.cli.terminal import errors_shown
+    from markscheme.verifiers.grading import Setup
+
+    with errors_shown():
+        joiner = _joiner(suite, data, precision, completion_field)
+        tasks, problem = run.read_tasks(completions, joiner.tasks)
+        job = run.Run(completions, tasks, Setup(reading, deadline, thinking), workers, out, fresh, problem)
+        job.tasks = run.check_golds(tasks, on_bad_gold, job.notes)
+        job.notes += joiner.notes()
+        graded = job.judge()
+        groups = by_problem(graded)
+        figures = [("problems", str(len(groups))), *sampled_figures(groups, job.setup)]
+        accuracy, title = run.accuracy_of(groups), f"{suite}: {completions.name}"
+        job.conclude(title, graded, accuracy, page=report, fail_under=fail_under, figures=figures)
+
+
+def _joiner(suite: str, data: Path | None, precision: Literal["exact", "gold"], completion_field: str | None) -> Joiner:
+    from dataclasses import replace
+
+    from markscheme.benchmarks.suites import SUITES
+    from markscheme.benchmarks.suites.join import Joiner
+    from markscheme.verifiers.jsonl import COMPLETION_FIELDS
+
+    problems = SUITES[suite].load(data)
+    policies = [problem.policy.model_copy(update={"precision": precision}) for problem in problems]
+    problems = [replace(problem, policy=policy) for problem, policy in zip(problems, policies, strict=True)]
+    return Joiner(problems, (completion_field,) if completion_field else COMPLETION_FIELDS)
+
+
+def by_problem(graded: Sequence[Graded]) -> list[list[Graded]]:
+    """Group by problem, in the order of the data set; samples keep their order."""
+    groups: dict[str | int, list[Graded]] = {}
+    for item in graded:
+        groups.setdefault(item.task.keys["index"], []).append(item)
+    return [groups[index] for index in sorted(groups)]
+
+
+def sampled_figures(groups: Sequence[Sequence[Graded]], setup: Setup) -> list[tuple[str, str]]:
+    """Return pass@k and maj@n as shown; nothing where a problem has only one sample.
+
+    k goes up to the smallest number of samples that a problem has, so that every problem counts for every k.
+    """
+    from markscheme.benchmarks.statistics import ks, majority_correct, pass_at_k
+    from markscheme.verifiers.verdict import Outcome
+
+    sizes = sorted({len(group) for group in groups})
+    if not sizes or sizes[-1] == 1:
+        return []
+    figures = []
+    for k in ks(sizes[0]):
+        right = [sum(item.verdict.outcome is Outcome.CORRECT for item in group) for group in groups]
+        mean = sum(pass_at_k(len(g), c, k) for g, c in zip(groups, right, strict=True)) / len(groups)
+        figures.append((f"pass@{k}", f"{100 * mean:.1f} %"))
+    verifiers = {group[0].task.policy: setup.verifier(group[0].task.policy) for group in groups}
+    won = sum(majority_correct([i.verdict for i in group], verifiers[group[0].task.policy]) for group in groups)
+    n = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
+    return [*figures, (f"maj@{n}", f"{100 * won / len(groups):.1f} %")]

@@ -1,0 +1,32 @@
+"""The entry point: one Typer application, a module a command."""
+
+from __future__ import annotations
+
+import sys
+from io import TextIOWrapper
+
+import typer
+
+from markscheme.cli.audit import audit
+from markscheme.cli.eval import evaluate
+from markscheme.cli.grade import grade
+
+app = typer.Typer(
+    name="markscheme",
+    help="Grade model answers strictly, and say why.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(grade)
+app.command()(audit)
+app.command("eval")(evaluate)
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 must not end a run
+    app()

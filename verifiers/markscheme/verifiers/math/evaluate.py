@@ -1,0 +1,544 @@
+"""Values of expressions: exact rationals, residues modulo a prime, and high-precision numbers at a point.
+
+Each evaluator bounds its work before doing it: digits, exponents, factorials, terms of sums, and the number of nodes
+visited. What is over a bound raises ``TooLarge``; what an evaluator cannot do raises ``Unsupported``.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import zlib
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from markscheme.verifiers.math.lexer import TooLarge
+from markscheme.verifiers.math.nodes import Const, Matrix, Node, Num, Op, Sym
+
+MAX_BITS = 40_000
+MAX_TERMS = 500
+MAX_LONG_TERMS = 10**6  # what the algebra worker may be asked for
+QUADRATURE_DIGITS = 25
+MAX_VISITS = 20_000
+MAX_MAGNITUDE = 1200  # decimal orders of magnitude of any intermediate value
+PRIME = 2**127 - 1
+
+
+class Unsupported(ValueError):
+    """This evaluator cannot give a value to this node."""
+
+
+class Undefined(ValueError):
+    """The expression has no value at this point."""
+
+
+class Heavy(Unsupported):
+    """Needs an integral, an infinite sum or the like: work for the algebra worker."""
+
+
+# Exact rationals ------------------------------------------------------------------------------------------------
+
+
+def exact(node: Node) -> Fraction:
+    """The exact rational value of a constant expression. Raises Unsupported where it is not a rational."""
+    if isinstance(node, Num):
+        return node.value
+    if not isinstance(node, Op):
+        raise Unsupported(type(node).__name__)
+    rule = _EXACT.get(node.head)
+    if rule is None:
+        raise Unsupported(node.head)
+    if node.head in ("sum", "prod"):
+        return _exact_series(node)
+    return rule(*[exact(arg) for arg in node.args])
+
+
+def _bits(value: Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())
+
+
+def _capped(value: Fraction) -> Fraction:
+    if _bits(value) > MAX_BITS:
+        raise TooLarge("a number of too many digits")
+    return value
+
+
+def _sum(*values: Fraction) -> Fraction:
+    return _capped(sum(values, Fraction(0)))
+
+
+def _product(*values: Fraction) -> Fraction:
+    total = Fraction(1)
+    for value in values:
+        total = _capped(total * value)
+    return total
+
+
+def _quotient(top: Fraction, bottom: Fraction) -> Fraction:
+    if bottom == 0:
+        raise Undefined("a division by zero")
+    return _capped(top / bottom)
+
+
+def _power(base: Fraction, exponent: Fraction) -> Fraction:
+    if exponent.denominator != 1:
+        root = _root(base, Fraction(exponent.denominator))
+        return _power(root, Fraction(exponent.numerator))
+    if base in (0, 1, -1):
+        if base == 0 and exponent <= 0:
+            raise Undefined("zero to a power that is not positive")
+        return base ** (int(exponent % 2) if base == -1 else 1) if exponent else Fraction(1)
+    if abs(exponent) * max(1, _bits(base) - 1) > MAX_BITS:
+        raise TooLarge("a power of too many digits")
+    return base ** int(exponent)
+
+
+def _root(value: Fraction, degree: Fraction) -> Fraction:
+    if degree.denominator != 1 or not 1 <= degree <= 64:
+        raise Unsupported("a root of this degree")
+    n = int(degree)
+    if value < 0:
+        if n % 2 == 0:
+            raise Unsupported("an even root of a negative number")
+        return -_root(-value, degree)
+    parts = []
+    for part in (value.numerator, value.denominator):
+        guess = math.isqrt(part) if n == 2 else _integer_root(part, n)
+        if guess**n != part:
+            raise Unsupported("an irrational root")
+        parts.append(guess)
+    return Fraction(parts[0], parts[1])
+
+
+def _integer_root(value: int, n: int) -> int:
+    low, high = 0, 1 << (value.bit_length() // n + 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if middle**n <= value else (low, middle - 1)
+    return low
+
+
+def _natural(value: Fraction, cap: int) -> int:
+    if value.denominator != 1 or value < 0:
+        raise Unsupported("not a natural number")
+    if value > cap:
+        raise TooLarge("a factorial or binomial of too many digits")
+    return int(value)
+
+
+def _binomial(n: Fraction, k: Fraction) -> Fraction:
+    return Fraction(math.comb(_natural(n, 5000), _natural(k, 5000)))
+
+
+def _integer(value: Fraction) -> int:
+    if value.denominator != 1:
+        raise Unsupported("not an integer")
+    return int(value)
+
+
+def _mod(a: Fraction, b: Fraction) -> Fraction:
+    if b == 0:
+        raise Undefined("modulo zero")
+    return a % b
+
+
+def _exact_series(node: Op) -> Fraction:
+    from markscheme.verifiers.math.nodes import substitute  # noqa: PLC0415
+
+    body, variable, low, high = node.args
+    start, stop = _integer(exact(low)), _integer(exact(high))
+    if stop - start > MAX_LONG_TERMS:
+        raise TooLarge(f"a sum of more than {MAX_LONG_TERMS} terms")
+    if stop - start >= MAX_TERMS or not isinstance(variable, Sym):
+        raise Heavy("a long sum")
+    combine = _sum if node.head == "sum" else _product
+    return combine(*[exact(substitute(body, variable.name, Num(Fraction(n)))) for n in range(start, stop + 1)])
+
+
+_EXACT: dict[str, Callable[..., Fraction]] = {
+    "add": _sum,
+    "mul": _product,
+    "div": _quotient,
+    "neg": lambda a: -a,
+    "pow": _power,
+    "root": _root,
+    "abs": abs,
+    "floor": lambda a: Fraction(math.floor(a)),
+    "ceil": lambda a: Fraction(math.ceil(a)),
+    "sign": lambda a: Fraction((a > 0) - (a < 0)),
+    "percent": lambda a: a / 100,
+    "factorial": lambda a: Fraction(math.factorial(_natural(a, 3000))),
+    "factorial2": lambda a: Fraction(math.prod(range(_natural(a, 3000), 0, -2))),
+    "binom": _binomial,
+    "mod": _mod,
+    "gcd": lambda *a: Fraction(math.gcd(*map(_integer, a))),
+    "lcm": lambda *a: Fraction(math.lcm(*map(_integer, a))),
+    "max": lambda *a: max(a),
+    "min": lambda *a: min(a),
+    "sum": _sum,
+    "prod": _product,
+}
+
+
+# Residues modulo a prime ----------------------------------------------------------------------------------------
+
+
+def residue(node: Node, point: Mapping[str, int]) -> int:
+    """The value modulo ``PRIME`` of a rational function with integer exponents. Raises Unsupported for other nodes."""
+    if isinstance(node, Num):
+        return node.value.numerator * pow(node.value.denominator, -1, PRIME) % PRIME
+    if isinstance(node, Sym):
+        return point[node.name]
+    if not isinstance(node, Op):
+        raise Unsupported(type(node).__name__)
+    head, args = node.head, node.args
+    if head == "add":
+        return sum(residue(arg, point) for arg in args) % PRIME
+    if head == "neg":
+        return -residue(args[0], point) % PRIME
+    if head == "mul":
+        total = 1
+        for arg in args:
+            total = total * residue(arg, point) % PRIME
+        return total
+    if head == "div":
+        bottom = residue(args[1], point)
+        if bottom == 0:
+            raise Undefined("a division by zero")
+        return residue(args[0], point) * pow(bottom, -1, PRIME) % PRIME
+    if head == "percent":
+        return residue(args[0], point) * pow(100, -1, PRIME) % PRIME
+    if head == "pow":
+        exponent = exact(args[1])
+        if exponent.denominator != 1 or abs(exponent) > 10**6:
+            raise Unsupported("this exponent")
+        base = residue(args[0], point)
+        if base == 0 and exponent <= 0:
+            raise Undefined("zero to a power that is not positive")
+        return pow(base, int(exponent), PRIME)
+    raise Unsupported(head)
+
+
+# High precision at a point --------------------------------------------------------------------------------------
+
+_local = threading.local()
+
+
+def context() -> Any:
+    """An mpmath context of this thread's own, so that nobody else's precision changes."""
+    ctx = getattr(_local, "ctx", None)
+    if ctx is None:
+        from mpmath.ctx_mp import MPContext  # noqa: PLC0415 - loads in 50 ms, and only some answers need it
+
+        ctx = _local.ctx = MPContext()
+    return ctx
+
+
+class Evaluator:
+    """Evaluates expressions at one point; remembers the largest magnitude met, to which errors are relative.
+
+    Args:
+        point: values of the symbols.
+        digits: working precision in decimal digits.
+        heavy: also do integrals and infinite sums (the algebra worker does, under its deadline).
+    """
+
+    def __init__(self, point: Mapping[str, Fraction], digits: int, *, heavy: bool = False) -> None:
+        self.ctx = context()
+        self.point = dict(point)
+        self.digits = digits
+        self.heavy = heavy
+        self.magnitude = 1.0
+        self.slack: Any = 0  # absolute error that quadrature adds
+        self.visits = 0
+
+    def value(self, node: Node) -> Any:
+        """The value as an mpmath real or complex number."""
+        self.ctx.dps = self.digits
+        return self._value(node)
+
+    def _value(self, node: Node) -> Any:
+        self.visits += 1
+        if self.visits > MAX_VISITS:
+            raise TooLarge("an evaluation of too many steps")
+        if isinstance(node, Num):
+            return self._seen(self._number(node.value))
+        if isinstance(node, Sym):
+            value = self.point[node.name]
+            return self._number(value) if isinstance(value, Fraction) else value
+        if isinstance(node, Const):
+            if node.name == "inf":
+                raise Unsupported("infinity in arithmetic")
+            return {"pi": self.ctx.pi, "e": self.ctx.e, "i": self.ctx.j}[node.name] * self.ctx.one
+        if not isinstance(node, Op):
+            raise Unsupported(type(node).__name__)
+        if node.head in ("sum", "prod", "int"):
+            return self._series(node)
+        if node.head == "det":
+            return self._determinant(node)
+        args = [self._value(arg) for arg in node.args]
+        if node.head.startswith("app:"):
+            return self._unknown(node.head, args)
+        rule = _NUMERIC.get(node.head)
+        if rule is None:
+            raise Unsupported(node.head)
+        try:
+            return self._seen(rule(self, *args))
+        except ZeroDivisionError:
+            raise Undefined("a pole") from None
+
+    def _number(self, value: Fraction) -> Any:
+        return self.ctx.mpf(value.numerator) / value.denominator
+
+    def _seen(self, value: Any) -> Any:
+        size = abs(value)
+        if size:
+            if not self.ctx.isfinite(size):
+                raise Undefined("not finite")
+            order = abs(float(self.ctx.mag(size))) * 0.30103
+            if order > MAX_MAGNITUDE:
+                raise TooLarge("a value of too many digits")
+            self.magnitude = max(self.magnitude, order)
+        return value
+
+    def bounded(self, exponent: Any) -> None:
+        """Refuse an exponent (in nepers) whose power would be over the caps, before computing it."""
+        if abs(exponent) > MAX_MAGNITUDE * 2.4:
+            raise TooLarge("a power of too many digits")
+
+    def power(self, base: Any, exponent: Any) -> Any:
+        """``base ** exponent``, with the real root for a negative base and an odd denominator."""
+        ctx = self.ctx
+        if not base:
+            if not _is_real(exponent) or exponent.real <= 0:
+                raise Undefined("zero to a power that is not positive")
+            return ctx.zero
+        if abs(exponent) > 10**7:
+            raise TooLarge("an exponent of too many digits")
+        self.bounded(abs(exponent) * ctx.ln(abs(base)))
+        whole = self.near_integer(exponent)
+        if whole is not None:
+            return base**whole
+        if _is_real(base) and _is_real(exponent) and base.real < 0:
+            for odd in (3, 5, 7, 9, 11):
+                top = self.near_integer(exponent * odd)
+                if top is not None:
+                    return (-1) ** (top % 2) * ctx.power(-base.real, exponent.real)
+        self.bounded(abs(exponent * ctx.ln(base)))
+        return ctx.power(base, exponent)
+
+    def near_integer(self, value: Any) -> int | None:
+        """The integer that a value is, up to rounding, or None."""
+        if not _is_real(value):
+            return None
+        nearest = self.ctx.nint(value.real)
+        if abs(value.real - nearest) < self.ctx.mpf(10) ** (-self.digits // 2):
+            return int(nearest)
+        return None
+
+    def root(self, value: Any, degree: Any) -> Any:
+        """The principal root; the real one for odd degrees of real numbers."""
+        n = self.near_integer(degree)
+        if n is None or not 1 <= abs(n) <= 1000:
+            return self.power(value, 1 / degree)
+        if n % 2 and _is_real(value) and value.real < 0:
+            return -self.ctx.root(-value.real, n)
+        if n == 2:
+            return self.ctx.sqrt(value)
+        return self.ctx.root(value, n) if n > 0 else 1 / self.ctx.root(value, -n)
+
+    def gamma(self, value: Any) -> Any:
+        """Γ, within the caps."""
+        if abs(value) > 400:
+            raise TooLarge("a factorial of too many digits")
+        if not _is_real(value):
+            raise Unsupported("a factorial off the real line")
+        whole = self.near_integer(value)
+        if whole is not None and whole <= 0:
+            raise Undefined("a pole of Γ")
+        return self.ctx.gamma(value.real)
+
+    def angle(self, value: Any) -> Any:
+        """An argument of a trigonometric function, within the caps."""
+        if abs(value) > self.ctx.mpf(10) ** 40:
+            raise TooLarge("an angle of too many digits")
+        if not _is_real(value):
+            self.bounded(value.imag)
+        return value
+
+    def step(self, value: Any, rounding: Callable[[Any], Any]) -> Any:
+        """Floor or ceiling; a value that is an integer up to rounding counts as that integer."""
+        if not _is_real(value):
+            raise Undefined("a complex number has no floor")
+        whole = self.near_integer(value)
+        return self.ctx.mpf(whole) if whole is not None else rounding(value.real)
+
+    def real(self, value: Any) -> Any:
+        """The value, which must be real."""
+        if not _is_real(value):
+            raise Undefined("not real")
+        return value.real
+
+    def _series(self, node: Op) -> Any:
+        body, variable, low, high = node.args
+        if not isinstance(variable, Sym):
+            raise Unsupported("a bound variable that is no symbol")
+        infinite = Const("inf") in (low, high) or Op("neg", (Const("inf"),)) in (low, high)
+        if node.head == "int" or infinite:
+            if infinite and not self.heavy:
+                raise Heavy(node.head)
+            return self._by_quadrature(node.head, body, variable.name, low, high)
+        start, stop = self.near_integer(self._value(low)), self.near_integer(self._value(high))
+        if start is None or stop is None:
+            raise Undefined("a sum between bounds that are no integers")
+        if stop - start >= MAX_TERMS * (100 if self.heavy else 1):
+            if stop - start > MAX_LONG_TERMS:
+                raise TooLarge(f"a sum of more than {MAX_LONG_TERMS} terms")
+            raise Heavy("a long sum")
+        outer = self.point.get(variable.name)
+        total = self.ctx.mpf(0 if node.head == "sum" else 1)
+        for n in range(start, stop + 1):
+            self.point[variable.name] = Fraction(n)
+            term = self._value(body)
+            total = total + term if node.head == "sum" else total * term
+        if outer is None:
+            self.point.pop(variable.name, None)
+        else:
+            self.point[variable.name] = outer
+        return self._seen(total)
+
+    def _by_quadrature(self, head: str, body: Node, name: str, low: Node, high: Node) -> Any:
+        ctx = self.ctx
+        ends = [
+            (ctx.inf if end == Const("inf") else -ctx.inf if end == Op("neg", (Const("inf"),)) else self._value(end))
+            for end in (low, high)
+        ]
+
+        def inside(value: Any) -> Any:
+            if self.heavy:
+                self.visits = 0
+            self.point[name] = value
+            return self._value(body)
+
+        if head == "int":
+            return self._seen(self._quadrature(inside, ends))
+        return (ctx.nsum if head == "sum" else ctx.nprod)(inside, ends)
+
+    def _quadrature(self, inside: Callable[[Any], Any], ends: list[Any]) -> Any:
+        """Tanh-sinh quadrature; in the caller's process at few points only, which do for smooth integrands."""
+        ctx = self.ctx
+        if self.heavy:
+            value, error = ctx.quad(inside, ends, error=True)
+            if error > ctx.mpf(10) ** (-self.digits // 2):
+                raise Unsupported("an integral that does not converge")
+            return value
+        ctx.dps = QUADRATURE_DIGITS
+        try:
+            value, error = ctx.quad(inside, ends, error=True, maxdegree=4)
+        except TooLarge as many:
+            raise Heavy("an integral of many steps") from many
+        finally:
+            ctx.dps = self.digits
+        if error > ctx.mpf(10) ** (3 - QUADRATURE_DIGITS) * max(1, abs(value)):
+            raise Heavy("an integral that converges slowly")
+        self.slack = max(self.slack, ctx.mpf(10) ** (5 - QUADRATURE_DIGITS) * max(1, abs(value)))
+        return value
+
+    def _determinant(self, node: Op) -> Any:
+        matrix = node.args[0]
+        if not isinstance(matrix, Matrix) or len(matrix.rows) != len(matrix.rows[0]):
+            raise Undefined("a determinant of what is no square matrix")
+        if len(matrix.rows) > 12:
+            raise TooLarge("a determinant of more than 12 rows")
+        return self._seen(self.ctx.det(self.ctx.matrix([[self._value(entry) for entry in row] for row in matrix.rows])))
+
+    def _unknown(self, head: str, args: list[Any]) -> Any:
+        # An unknown function: any fixed value per arguments; equal arguments give equal values.
+        key = head + "".join(f"|{self.ctx.nstr(arg + 0, 12)}" for arg in args)
+        return self._number(Fraction(zlib.crc32(key.encode()) % 99991 + 7, 40_009))
+
+
+def _is_real(value: Any) -> bool:
+    imaginary = value.imag
+    return not imaginary or abs(imaginary) < abs(value) * value.context.mpf(10) ** (-value.context.dps * 2 // 3)
+
+
+def _logarithm(self: Evaluator, value: Any) -> Any:
+    if not value:
+        raise Undefined("the logarithm of zero")
+    return self.ctx.ln(value)
+
+
+def _unit_interval(self: Evaluator, value: Any) -> Any:
+    real = self.real(value)
+    if abs(real) > 1:
+        raise Undefined("outside [-1, 1]")
+    return real
+
+
+def _gammas(self: Evaluator, n: Any, k: Any) -> Any:
+    return self.gamma(n + 1) / (self.gamma(k + 1) * self.gamma(n - k + 1))
+
+
+def _product_of(values: tuple[Any, ...]) -> Any:
+    total = values[0]
+    for value in values[1:]:
+        total = total * value
+    return total
+
+
+def _exp(self: Evaluator, value: Any) -> Any:
+    self.bounded(value)
+    return self.ctx.exp(value)
+
+
+def _hyperbolic(name: str) -> Callable[[Evaluator, Any], Any]:
+    def rule(self: Evaluator, value: Any) -> Any:
+        self.bounded(value)
+        return getattr(self.ctx, name)(value)
+
+    return rule
+
+
+def _circular(name: str) -> Callable[[Evaluator, Any], Any]:
+    return lambda self, value: getattr(self.ctx, name)(self.angle(value))
+
+
+_NUMERIC: dict[str, Callable[..., Any]] = {
+    "add": lambda _, *a: sum(a[1:], a[0]),
+    "mul": lambda _, *a: _product_of(a),
+    "div": lambda _, a, b: a / b,
+    "neg": lambda _, a: -a,
+    "pow": Evaluator.power,
+    "root": Evaluator.root,
+    "abs": lambda _, a: abs(a),
+    "sign": lambda s, a: s.ctx.sign(s.real(a)),
+    "percent": lambda _, a: a / 100,
+    "deg": lambda s, a: a * s.ctx.pi / 180,
+    "exp": _exp,
+    "ln": _logarithm,
+    "log": _logarithm,
+    "lg": lambda s, a: _logarithm(s, a) / s.ctx.ln(10),
+    "logb": lambda s, a, b: _logarithm(s, a) / _logarithm(s, b),
+    "floor": lambda s, a: s.step(a, s.ctx.floor),
+    "ceil": lambda s, a: s.step(a, s.ctx.ceil),
+    "factorial": lambda s, a: s.gamma(a + 1),
+    "gamma": lambda s, a: s.gamma(a),
+    "binom": _gammas,
+    "re": lambda _, a: a.real,
+    "im": lambda _, a: a.imag,
+    "max": lambda s, *a: max(s.real(x) for x in a),
+    "min": lambda s, *a: min(s.real(x) for x in a),
+    "mod": lambda s, a, b: s.real(a) - s.real(b) * s.step(a / b, s.ctx.floor),
+    **{name: _circular(name) for name in ("sin", "cos", "tan", "cot", "sec", "csc")},
+    **{name: _hyperbolic(name) for name in ("sinh", "cosh", "tanh", "coth", "sech", "csch", "asinh")},
+    "asin": lambda s, a: s.ctx.asin(_unit_interval(s, a)),
+    "acos": lambda s, a: s.ctx.acos(_unit_interval(s, a)),
+    "atan": lambda s, a: s.ctx.atan(s.real(a)),
+    "acot": lambda s, a: s.ctx.pi / 2 - s.ctx.atan(s.real(a)),
+    "asec": lambda s, a: s.ctx.acos(_unit_interval(s, 1 / a)),
+    "acsc": lambda s, a: s.ctx.asin(_unit_interval(s, 1 / a)),
+    "acosh": lambda s, a: s.ctx.acosh(a),
+    "atanh": lambda s, a: s.ctx.atanh(a),
+}

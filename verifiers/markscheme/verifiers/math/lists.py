@@ -1,0 +1,263 @@
+"""Equality of lists: what is ordered, what is not, what a shared label names, and what ± stands for."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from markscheme.verifiers.math.identity import DIFFERENT, EQUAL, Comparison, rational, strip_places
+from markscheme.verifiers.math.lexer import TooLarge
+from markscheme.verifiers.math.nodes import (
+    Dots,
+    Expr,
+    FiniteSet,
+    Listing,
+    Matrix,
+    NamedSet,
+    Node,
+    Num,
+    Op,
+    Relation,
+    Tuple,
+    neg,
+)
+from markscheme.verifiers.math.relations import Stated, stated
+from markscheme.verifiers.outcomes import Reason
+
+if TYPE_CHECKING:
+    from markscheme.verifiers.math.equality import Comparer
+
+MAX_SIGNS = 4
+MAX_PAIRED = 48
+
+
+def has_dots(node: object) -> bool:
+    """Whether an ellipsis occurs."""
+    if isinstance(node, Op):
+        return any(has_dots(arg) for arg in node.args)
+    if isinstance(node, Listing | FiniteSet | Tuple):
+        return any(has_dots(item) for item in node.items)
+    return isinstance(node, Dots)
+
+
+# Plus-minus -----------------------------------------------------------------------------------------------------
+
+
+def _signs(node: object) -> tuple[int, int]:
+    """How many ± and ∓ occur."""
+    if isinstance(node, Op):
+        inner = [_signs(arg) for arg in node.args]
+        return sum(a for a, _ in inner) + (node.head == "pm"), sum(b for _, b in inner) + (node.head == "mp")
+    if isinstance(node, Tuple):
+        inner = [_signs(item) for item in node.items]
+        return sum(a for a, _ in inner), sum(b for _, b in inner)
+    return 0, 0
+
+
+def _with_signs(node: Node, signs: list[int]) -> Node:
+    """The node with each ± replaced, in order, by the next sign; one sign serves all where only one is given."""
+    if isinstance(node, Tuple):
+        return Tuple(tuple(_with_signs(item, signs) for item in node.items), node.brackets)
+    if not isinstance(node, Op):
+        return node
+    if node.head in ("pm", "mp"):
+        left = _with_signs(node.args[0], signs) if len(node.args) == 2 else None
+        sign = signs[0] if len(signs) == 1 else signs.pop(0)
+        last = _with_signs(node.args[-1], signs)
+        assert isinstance(last, Expr)  # noqa: S101
+        signed = last if (sign > 0) == (node.head == "pm") else neg(last)
+        return signed if left is None else Op("add", (left, signed))
+    return Op(node.head, tuple(_with_signs(arg, signs) for arg in node.args))
+
+
+def variants(node: Node) -> list[Node]:
+    """The values that a node with ± stands for. With a ∓ the signs go together; without one they are independent."""
+    plus, minus = _signs(node)
+    if not plus + minus:
+        return [node]
+    if minus or plus == 1:
+        return [_with_signs(node, [1]), _with_signs(node, [-1])]
+    if plus > MAX_SIGNS:
+        raise TooLarge(f"more than {MAX_SIGNS} plus-minus signs")
+    return [_with_signs(node, [*signs, 1]) for signs in itertools.product((1, -1), repeat=plus)]
+
+
+def expand_signs(node: Node) -> Node:
+    """Expand ± into a list; inside a list or set, into more of its items."""
+    if isinstance(node, Relation) and len(node.ops) == 1 and node.ops[0] in ("=", "in"):
+        values = variants(node.terms[1])
+        if len(values) > 1:
+            return Listing(tuple(Relation((node.terms[0], value), node.ops) for value in values))
+        return node
+    if isinstance(node, Listing | FiniteSet):
+        items = [one for item in node.items for one in _expanded_item(item)]
+        return type(node)(tuple(items)) if len(items) != len(node.items) else node
+    values = variants(node)
+    return Listing(tuple(values)) if len(values) > 1 else node
+
+
+def _expanded_item(item: Node) -> Sequence[Node]:
+    grown = expand_signs(item)
+    return grown.items if isinstance(grown, Listing) and not isinstance(item, Listing) else [item]
+
+
+# Lists ----------------------------------------------------------------------------------------------------------
+
+
+class Lists:
+    """Compares lists, sets and assignments by a comparer's rules."""
+
+    def __init__(self, compare: Comparer) -> None:
+        self.same = compare
+
+    def compare(self, gold: Node, given: Node) -> Comparison:
+        """A list or set against anything."""
+        named, other = self.assignments(gold), self.assignments(given)
+        if named and other:
+            return self.by_name(named, other)
+        mine, yours = self.items(gold), self.items(given)
+        if mine is None or yours is None:
+            return self.single(gold, given)
+        if has_dots(gold) or has_dots(given):
+            return self.with_dots(mine, yours)
+        if isinstance(gold, Tuple | Matrix) or isinstance(given, Tuple | Matrix):
+            if isinstance(gold, FiniteSet) or isinstance(given, FiniteSet):
+                return Comparison(False, Reason.TYPE_MISMATCH, "a set against a tuple")
+            return self.ordered(mine, yours)
+        sets = isinstance(gold, FiniteSet) or isinstance(given, FiniteSet)
+        return self.unordered(mine, yours, fold=sets)
+
+    def single(self, gold: Node, given: Node) -> Comparison:
+        """A list against a single value: only a one-element set may equal it."""
+        for node, other in ((gold, given), (given, gold)):
+            if isinstance(node, FiniteSet) and len(node.items) == 1 and not isinstance(other, FiniteSet | Listing):
+                return self.same(node.items[0], other) if node is gold else self.same(other, node.items[0])
+            if isinstance(node, FiniteSet) and isinstance(other, Relation):
+                said = stated(other, self.same)
+                if said.value is not None and said.false is None:
+                    return self.same(node, said.value) if node is gold else self.same(said.value, node)
+            if isinstance(node, Listing) and isinstance(other, Relation):
+                said = stated(other, self.same)
+                if said.value is not None and said.false is None and isinstance(said.value, Tuple | FiniteSet | Matrix):
+                    return self.same(node, said.value) if node is gold else self.same(said.value, node)
+        return Comparison(False, Reason.DIFFERENT, "a list against a single value")
+
+    def items(self, node: Node) -> tuple[Node, ...] | None:
+        """The items of a list, set, tuple or vector, a shared label taken off."""
+        if isinstance(node, Listing):
+            return self.unlabelled(node.items)
+        if isinstance(node, FiniteSet | Tuple):
+            return self.unlabelled(node.items)
+        if isinstance(node, Matrix) and (len(node.rows) == 1 or len(node.rows[0]) == 1):
+            return tuple(entry for row in node.rows for entry in row)
+        return () if node == NamedSet("empty") else None
+
+    def said(self, item: Node) -> Stated:
+        """What an item states, or nothing."""
+        return stated(item, self.same) if isinstance(item, Relation) else Stated(None, None)
+
+    def unlabelled(self, items: tuple[Node, ...]) -> tuple[Node, ...]:
+        """Values without their labels, where each item (or only the first) has one and none is a false claim."""
+        said = [self.said(item) for item in items]
+        if any(one.false for one in said):
+            return items
+        if all(one.value is not None for one in said):
+            return tuple(one.value for one in said if one.value is not None)
+        if said[0].value is not None and all(not isinstance(item, Relation) for item in items[1:]):
+            return (said[0].value, *items[1:])
+        if all(isinstance(item, Tuple) for item in items):
+            return tuple(self.assigned_tuple(item) for item in items)
+        return items
+
+    def assigned_tuple(self, item: Node) -> Node:
+        """``(p=5, q=2)`` as ``(5, 2)``."""
+        return Tuple(self.unlabelled(item.items), item.brackets) if isinstance(item, Tuple) else item
+
+    def assignments(self, node: Node) -> list[tuple[Node, Node]] | None:
+        """``x=2, y=-3`` as names and values, when every item is one and the names differ."""
+        if not isinstance(node, Listing | Tuple | FiniteSet) or not node.items:
+            return None
+        pairs = []
+        for item in node.items:
+            one = self.said(item)
+            if one.false or one.label is None or one.value is None:
+                return None
+            pairs.append((one.label, one.value))
+        names = [strip_places(label) for label, _ in pairs]
+        return pairs if len(set(names)) == len(names) else None
+
+    def by_name(self, gold: list[tuple[Node, Node]], given: list[tuple[Node, Node]]) -> Comparison:
+        """Assignments: each name with its own value."""
+        values = {strip_places(name): value for name, value in given}
+        if {strip_places(name) for name, _ in gold} != set(values):
+            return Comparison(False, Reason.DIFFERENT, "values of different names")
+        names = [name for name, _ in gold]
+        return self.same.each([value for _, value in gold], [values[strip_places(name)] for name in names])
+
+    def ordered(self, gold: Sequence[Node], given: Sequence[Node]) -> Comparison:
+        """In order."""
+        if len(gold) != len(given):
+            return Comparison(False, Reason.DIFFERENT, "different numbers of items")
+        return self.same.each(gold, given)
+
+    def with_dots(self, gold: Sequence[Node], given: Sequence[Node]) -> Comparison:
+        """An ellipsis is equal term by term, else undecided."""
+        if len(gold) == len(given) and self.ordered([g for g in gold if g != Dots()], [g for g in given if g != Dots()] or gold).equal:
+            places = [[n for n, item in enumerate(items) if item == Dots()] for items in (gold, given)]
+            if places[0] == places[1]:
+                return EQUAL
+        return Comparison(None, Reason.BEYOND_KNOWLEDGE, "an ellipsis is compared term by term only")
+
+    def unordered(self, gold: Sequence[Node], given: Sequence[Node], *, fold: bool = False) -> Comparison:
+        """As multisets; ``fold`` (and lists of tuples) count equal items once."""
+        quick = self.rationals(gold, given, fold=fold)
+        if quick is not None:
+            return quick
+        if max(len(gold), len(given)) > MAX_PAIRED:
+            return Comparison(None, Reason.BUDGET, "too many items to pair")
+        fold = fold or all(isinstance(item, Tuple | Matrix) for item in (*gold, *given))
+        if fold:
+            gold, given = self.distinct(gold), self.distinct(given)
+        if len(gold) != len(given):
+            return Comparison(False, Reason.DIFFERENT, "different numbers of items")
+        return self.matching(list(gold), list(given))
+
+    def matching(self, gold: list[Node], given: list[Node]) -> Comparison:
+        """Pair each item with an equal one. Equality is transitive enough for a greedy pairing."""
+        undecided: Comparison | None = None
+        reason = EQUAL
+        for item in gold:
+            for n, other in enumerate(given):
+                found = self.same(item, other)
+                if found.equal:
+                    reason = found if reason == EQUAL else reason
+                    del given[n]
+                    break
+                if found.equal is None:
+                    undecided = found
+            else:
+                return undecided or Comparison(False, Reason.DIFFERENT, "an item has no equal on the other side")
+        return reason
+
+    def distinct(self, items: Sequence[Node]) -> list[Node]:
+        """Each item once."""
+        kept: list[Node] = []
+        for item in items:
+            if not any(self.same(item, other).equal for other in kept):
+                kept.append(item)
+        return kept
+
+    @staticmethod
+    def rationals(gold: Sequence[Node], given: Sequence[Node], *, fold: bool) -> Comparison | None:
+        """Lists of plain rational numbers, compared by counting; None where an item is something else."""
+        counts = []
+        for items in (gold, given):
+            if not all(isinstance(item, Num) or (isinstance(item, Op) and item.head in ("neg", "div")) for item in items):
+                return None
+            values = [rational(item) for item in items]
+            if any(value is None for value in values):
+                return None
+            counts.append(Counter(set(values)) if fold else Counter(values))
+        return EQUAL if counts[0] == counts[1] else DIFFERENT

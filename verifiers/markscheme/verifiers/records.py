@@ -1,0 +1,114 @@
+"""The file of verdicts: a line as soon as each is there, and a stopped run goes on from it."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from pydantic import ValidationError
+
+from markscheme.verifiers.errors import DataError
+from markscheme.verifiers.grading import Setup
+from markscheme.verifiers.jsonl import read_rows
+from markscheme.verifiers.tasks import Task
+from markscheme.verifiers.verdict import Verdict
+
+_OPENING = b'{"row":'
+"""What every line begins with; anything else is not a file of ours and is left alone."""
+
+
+def digest(task: Task, setup: Setup) -> str:
+    """Fingerprint all that a verdict follows from: the row, the settings, the version. 16 hex digits."""
+    parts = [
+        task.completion, task.gold, task.form, task.policy.model_dump(), list(task.keys.items()),
+        setup.reading, setup.deadline, setup.thinking, _version(),
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _version() -> str:
+    return version("markscheme")
+
+
+class VerdictFile:
+    """An output file of verdicts. Use it as a context manager.
+
+    A line holds ``row`` (from 0), the task's keys (such as ``id``), ``digest``, and the verdict's fields.
+
+    Args:
+        path: the file; folders above it are made.
+        tasks: all that the run is to judge.
+        setup: how it judges.
+        fresh: start over even where the file holds verdicts.
+
+    Raises:
+        DataError: the file holds something else, or verdicts on other rows or by other settings.
+        OSError: it cannot be read or written.
+    """
+
+    def __init__(self, path: Path, tasks: Sequence[Task], setup: Setup, *, fresh: bool = False) -> None:
+        self.path = path
+        self._digests = {task.row: digest(task, setup) for task in tasks}
+        self.done: dict[int, Verdict] = {}
+        """The verdicts that an earlier run left, by row."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            _drop_cut_off_line(path)
+            if not fresh:
+                self._load()
+        self._file: BinaryIO = path.open("wb" if fresh else "ab")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def append(self, task: Task, verdict: Verdict) -> None:
+        """Write one verdict, and hand it to the operating system at once."""
+        line = {"row": task.row, **task.keys, "digest": self._digests[task.row], **verdict.model_dump(mode="json")}
+        self._file.write(json.dumps(line).encode() + b"\n")
+        self._file.flush()
+
+    def _load(self) -> None:
+        if self.path.stat().st_size == 0:
+            return
+        for line in read_rows(self.path):
+            row = line.fields.get("row")
+            if "digest" not in line.fields or not isinstance(row, int):
+                raise _not_ours(self.path, line.line)
+            if self._digests.get(row) != line.fields["digest"]:
+                raise DataError(
+                    f"{line.where}: the verdict on row {row} is of another input, or was reached with other settings; "
+                    "choose another -o, or pass --fresh to start over"
+                )
+            try:
+                self.done[row] = Verdict.model_validate(line.fields)
+            except ValidationError:
+                raise _not_ours(self.path, line.line) from None
+
+
+def _not_ours(path: Path, line: int) -> DataError:
+    return DataError(f"{path}, line {line}: not a verdict; the file is left as it is: choose another -o")
+
+
+def _drop_cut_off_line(path: Path) -> None:
+    """Cut off a last line without its end, as a killed run leaves one. Raises DataError if the file is not ours."""
+    with path.open("r+b") as file:
+        content = file.read()
+        keep = content.rfind(b"\n") + 1
+        for start in {0, keep}:
+            head = content[start : start + len(_OPENING)]
+            if not _OPENING.startswith(head):
+                raise _not_ours(path, content[:start].count(b"\n") + 1)
+        if keep < len(content):
+            file.truncate(keep)
