@@ -1,8 +1,8 @@
 """Speed and verdicts on pairs of answers, ours beside math-verify's in the same run.
 
 Run ``python -m markscheme.benchmarks.speed.answers [--data FILE…] [--json OUT] [--plot OUT.png]``. The two graders take
-turns, block by block, in one process, so that a host's load falls on both. Reported: pairs per CPU-second (children and
-algebra workers included), wrong answers refused and accepted, and wall milliseconds a pair. Wall times on a loaded host
+turns, block by block, in one process, so that a host's load falls on both. Reported: pairs per CPU-second (algebra
+workers included), right answers refused, wrong ones accepted, and wall milliseconds a pair. Wall times on a loaded host
 are noise; CPU-seconds and their ratio are what to trust. math-verify takes seconds on some pairs (its own time limit):
 ``--limit`` judges a sample.
 """
@@ -43,12 +43,12 @@ class Tally:
 
     def judge(self, rows: Sequence[Row]) -> None:
         """Judge a block of pairs, on the clock."""
-        before = self.grader.cpu_seconds()
+        before = time.process_time()
         for row in rows:
             start = time.perf_counter()
             self.accepted.append(self.grader.accepts(row))
             self.walls.append(time.perf_counter() - start)
-        self.cpu += self.grader.cpu_seconds() - before
+        self.cpu += time.process_time() - before
 
     def summary(self, rows: Sequence[Row]) -> dict[str, Any]:
         """Return the figures: counts, pairs per CPU-second, and wall milliseconds a pair."""
@@ -74,12 +74,16 @@ def percentile(seconds: Sequence[float], percent: float) -> float:
 def compare(name: str, rows: Sequence[Row], graders: Sequence[Grader]) -> dict[str, Any]:
     """Let the graders judge the same pairs in turns. Return the figures of each, and the ratio of their speeds."""
     tallies = [Tally(grader) for grader in graders]
+    workers = [grader.worker_cpu_seconds() for grader in graders]
     before = {id(grader): Counter(grader.outcomes) for grader in graders if isinstance(grader, Ours)}
     for start in range(0, len(rows), _BLOCK):
         # Who begins changes with each block, so that neither always meets warm caches.
         order = tallies if start // _BLOCK % 2 == 0 else tallies[::-1]
         for tally in order:
             tally.judge(rows[start : start + _BLOCK])
+    for tally, spent in zip(tallies, workers, strict=True):
+        # Over the whole file, not block by block: a worker may be loading while it is the other's turn.
+        tally.cpu += tally.grader.worker_cpu_seconds() - spent
     summaries = {tally.grader.name: tally.summary(rows) for tally in tallies}
     for grader in graders:
         if isinstance(grader, Ours):
