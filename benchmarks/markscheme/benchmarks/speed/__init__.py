@@ -1,0 +1,1 @@
+"""Benchmarks of speed and verdicts, each beside a peer in the same run."""

@@ -1,0 +1,95 @@
+"""The two graders under the benchmark, behind one call: does the prediction equal the gold answer?"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from typing import Protocol
+
+from markscheme.benchmarks.speed.rows import Row
+from markscheme.verifiers import MathVerifier, MissingExtraError, Outcome, read_gold
+from markscheme.verifiers.math.cas import worker_cpu_seconds
+
+_DELIMITED = re.compile(r"(?<!\\)\$|\\\(|\\\[|\\boxed|\\begin\{(?:equation|align)")
+
+
+class Grader(Protocol):
+    """A grader: its name, how it is set up, and its judgement of one pair."""
+
+    name: str
+    setup: str
+
+    def accepts(self, row: Row) -> bool:
+        """Say whether the prediction is right."""
+        ...
+
+    def worker_cpu_seconds(self) -> float:
+        """Return the CPU seconds spent so far by processes that the grader started, live and ended."""
+        ...
+
+
+class Ours:
+    """``MathVerifier`` as it comes: ``auto`` reading, default policy and deadline. Counts its outcomes."""
+
+    name = "markscheme"
+    setup = "MathVerifier()"
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[Outcome] = Counter()
+        self._verifier = MathVerifier()
+
+    def accepts(self, row: Row) -> bool:
+        """Say whether the prediction is right."""
+        judge = self._verifier.verify_answer if row.form == "answer" else self._verifier.verify
+        outcome = judge(row.prediction, row.gold).outcome
+        self.outcomes[outcome] += 1
+        return outcome is Outcome.CORRECT
+
+    def worker_cpu_seconds(self) -> float:
+        """Return the algebra workers' CPU seconds so far, their loading included."""
+        return worker_cpu_seconds()
+
+
+class MathVerify:
+    """math-verify as its README sets it up for evaluation, with its own time limits (5 s to parse, 5 s to compare).
+
+    LaTeX and plain expressions are extracted from both sides. It sees LaTeX only between delimiters, so bare answers
+    (form "answer") are put between dollar signs on both sides. A completion is given as it is; its gold is put between
+    dollar signs when it holds LaTeX. A gold in GSM8K's form is given as its final answer.
+
+    Raises:
+        MissingExtraError: math-verify is not installed.
+    """
+
+    name = "math-verify"
+    setup = "parse(…, [LatexExtractionConfig(), ExprExtractionConfig()]) on both sides, verify(gold, prediction)"
+
+    def __init__(self) -> None:
+        try:
+            import math_verify  # noqa: PLC0415 - an extra
+        except ImportError as error:
+            raise MissingExtraError("the benchmark needs math-verify: install markscheme[bench]") from error
+        logging.getLogger("math_verify").setLevel(logging.CRITICAL)
+        self._library = math_verify
+        self._targets = [math_verify.LatexExtractionConfig(), math_verify.ExprExtractionConfig()]
+
+    def accepts(self, row: Row) -> bool:
+        """Say whether the prediction is right."""
+        gold = read_gold(row.gold) if "####" in row.gold else row.gold
+        prediction = row.prediction
+        if row.form == "answer":
+            gold, prediction = delimited(gold), delimited(prediction)
+        elif "\\" in gold:
+            gold = delimited(gold)
+        parse = self._library.parse
+        return bool(self._library.verify(parse(gold, self._targets), parse(prediction, self._targets)))
+
+    def worker_cpu_seconds(self) -> float:
+        """Return 0: where there is ``signal.alarm``, math-verify starts no processes."""
+        return 0.0
+
+
+def delimited(answer: str) -> str:
+    """Return an answer between dollar signs, or as it is when it holds delimiters already."""
+    return answer if _DELIMITED.search(answer) else f"${answer}$"
