@@ -35,6 +35,8 @@ def find_boxes(text: str) -> tuple[list[Box], int]:
     """All complete outermost boxes in order, and where the last box that is never closed begins (-1: none)."""
     stack: list[tuple[int, int]] = []
     boxes: list[Box] = []
+    if "oxed" not in text and "box" not in text:
+        return boxes, -1
     for mark in _MARK.finditer(text):
         if mark["box"]:
             stack.append((mark.start(), mark.end()))

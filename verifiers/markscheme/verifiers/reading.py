@@ -146,8 +146,11 @@ def _tag(text: str) -> ReadAnswer:
 
 
 def _last_match(pattern: re.Pattern[str], text: str, start: int = 0) -> re.Match[str] | None:
-    found = deque(pattern.finditer(text, start), maxlen=1)
-    return found[0] if found else None
+    for begin in (max(start, len(text) - 400), start):  # most often it is near the end
+        found = deque(pattern.finditer(text, begin), maxlen=1)
+        if found:
+            return found[0]
+    return None
 
 
 def _last_number(text: str) -> ReadAnswer:

@@ -106,10 +106,10 @@ def _math(text: str) -> Node:
     based_number = _BASED.fullmatch(text)
     if based_number and not re.fullmatch(r"[a-zA-Z]+", based_number[1]) and re.search(r"\d", based_number[1]):
         return based(based_number[1], based_number[2])
-    parser = AnswerParser(tokenize(text))
-    if not parser.tokens:
+    tokens = tokenize(text)
+    if not tokens:
         raise NotMath("nothing is there")
-    return parser.answer()
+    return AnswerParser(tokens).answer()
 
 
 @lru_cache(maxsize=4096)
@@ -125,7 +125,6 @@ def parse_answer(raw: str, max_length: int = 10_000) -> Answer:
     if _INTEGER.fullmatch(stripped):
         return Answer(raw, Num(Fraction(int(stripped))), stripped)
     text = unwrap(repair(raw))
-    text = unwrap(text)
     words = _bare_words(text)
     folded = canonical_words(words)
     if not text:

@@ -209,22 +209,28 @@ def neg(node: Expr) -> Expr:
     return Op("neg", (node,))
 
 
+_BINDERS = ("sum", "prod", "int")
+_NO_SYMBOLS: frozenset[str] = frozenset()
+
+
 def symbols(node: object) -> frozenset[str]:
     """The names of the free symbols in a node; variables bound by sums and integrals left out."""
+    if isinstance(node, Num | Const):
+        return _NO_SYMBOLS
     if isinstance(node, Sym):
         return frozenset((node.name,))
     if isinstance(node, Op):
-        found = frozenset[str]().union(*(symbols(arg) for arg in node.args)) if node.args else frozenset[str]()
-        if node.head in ("sum", "prod", "int") and isinstance(node.args[1], Sym):
-            outer = frozenset[str]().union(*(symbols(arg) for arg in node.args[2:]))
-            return (symbols(node.args[0]) - {node.args[1].name}) | outer
-        return found
-    if isinstance(node, Node):
-        parts = (getattr(node, name) for name in node.__dataclass_fields__)  # type: ignore[attr-defined]
-        return frozenset[str]().union(*(symbols(part) for part in parts))
+        if node.head in _BINDERS and isinstance(node.args[1], Sym):
+            return (symbols(node.args[0]) - {node.args[1].name}) | symbols(node.args[2:])
+        return symbols(node.args)
     if isinstance(node, tuple):
-        return frozenset[str]().union(*(symbols(part) for part in node))
-    return frozenset()
+        found: set[str] = set()
+        for part in node:
+            found |= symbols(part)
+        return frozenset(found)
+    if isinstance(node, Node):
+        return symbols(tuple(getattr(node, name) for name in node.__dataclass_fields__))  # type: ignore[attr-defined]
+    return _NO_SYMBOLS
 
 
 def substitute(node: Node, name: str, value: Node) -> Node:
@@ -232,7 +238,7 @@ def substitute(node: Node, name: str, value: Node) -> Node:
     if isinstance(node, Sym):
         return value if node.name == name else node
     if isinstance(node, Op):
-        bound = node.head in ("sum", "prod", "int") and node.args[1] == Sym(name)
+        bound = node.head in _BINDERS and node.args[1] == Sym(name)
         if bound:
             return Op(node.head, (*node.args[:2], *(substitute(arg, name, value) for arg in node.args[2:])))
         return Op(node.head, tuple(substitute(arg, name, value) for arg in node.args))

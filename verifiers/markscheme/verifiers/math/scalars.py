@@ -47,6 +47,11 @@ def same_scalar(gold: Node, given: Node, policy: Conventions) -> Comparison:
 
 def same_number(gold: Expr, given: Expr, policy: Conventions) -> Comparison:
     """Compare two expressions without units, under the rules for decimals and for renamed constants."""
+    if isinstance(gold, Num) and isinstance(given, Num) and policy.precision == "exact":
+        if gold.value == given.value:
+            return EQUAL
+        if gold.places is None and given.places is None:
+            return DIFFERENT
     found = same_expression(gold, given)
     if found.equal or (symbols(gold) | symbols(given)):
         return found if found.equal else same_up_to_names(gold, given, found)

@@ -22,7 +22,7 @@ class TokenStream(ABC):
     """
 
     def __init__(self, tokens: list[Token]) -> None:
-        self.tokens = tokens
+        self.tokens = [*tokens, END]
         self.at = 0
         self.level = 0
         self.depth = 0
@@ -31,7 +31,7 @@ class TokenStream(ABC):
     @property
     def now(self) -> Token:
         """The token to be read next."""
-        return self.tokens[self.at] if self.at < len(self.tokens) else END
+        return self.tokens[self.at]
 
     def ahead(self, count: int = 1) -> Token:
         """The token ``count`` places on."""
@@ -39,8 +39,8 @@ class TokenStream(ABC):
 
     def accept(self, *texts: str) -> str | None:
         """Read the next token if it is one of these operators or commands."""
-        token = self.now
-        if token.kind in ("op", "cmd") and token.text in texts:
+        token = self.tokens[self.at]
+        if token.text in texts and token.kind in ("op", "cmd"):
             self.at += 1
             return token.text
         return None

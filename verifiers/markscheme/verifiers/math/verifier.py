@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from markscheme.verifiers.errors import WorkerError
 from markscheme.verifiers.golds import read_gold
@@ -13,6 +14,7 @@ from markscheme.verifiers.math.answers import Answer, parse_answer
 from markscheme.verifiers.math.comparison import Comparison
 from markscheme.verifiers.math.equality import compare_answers
 from markscheme.verifiers.math.lexer import TooLarge
+from markscheme.verifiers.math.nodes import ONE
 from markscheme.verifiers.outcomes import Outcome, Reason
 from markscheme.verifiers.policy import Policy
 from markscheme.verifiers.reading import READINGS, ReadAnswer, Reading, read_answer
@@ -59,15 +61,15 @@ class MathVerifier:
         found = read_answer(completion, self.reading, thinking=self.thinking)
         if found.text is None:
             reason = Reason.CUT_OFF if found.cut_off else Reason.NO_ANSWER
-            verdict = self._verdict(Comparison(None, reason, found.why), Outcome.UNREADABLE, None, gold.strip())
+            judged = _Judged(Comparison(None, reason, found.why), Outcome.UNREADABLE, None, gold.strip())
         else:
-            verdict = self._judge(found.text, gold)
-        return self._placed(verdict, found, start)
+            judged = self._judge(found.text, gold)
+        return judged.verdict(start, found)
 
     def verify_answer(self, answer: str, gold: str) -> Verdict:
         """Judge a bare answer against a gold answer (again: the gold comes last)."""
         start = time.perf_counter()
-        return self._placed(self._judge(answer, gold), None, start)
+        return self._judge(answer, gold).verdict(start)
 
     def verify_many(
         self,
@@ -98,32 +100,28 @@ class MathVerifier:
 
     # ------------------------------------------------------------------------------------------------------------
 
-    def _judge(self, text: str, gold: str) -> Verdict:
+    def _judge(self, text: str, gold: str) -> _Judged:
         try:
             expected = read_gold(gold)
             reference = parse_answer(expected, self.policy.max_length)
         except ValueError as error:  # TooLarge is one
-            return self._verdict(
-                Comparison(None, Reason.UNREADABLE_GOLD, f"the gold answer cannot be read: {error}"),
-                Outcome.UNDECIDED,
-                text,
-                gold,
-            )
+            why = Comparison(None, Reason.UNREADABLE_GOLD, f"the gold answer cannot be read: {error}")
+            return _Judged(why, Outcome.UNDECIDED, text, gold)
         try:
             given = parse_answer(text, self.policy.max_length)
         except TooLarge as error:
             if text.strip() == expected.strip():
-                return self._verdict(Comparison(True, Reason.EQUAL, "the same text"), Outcome.CORRECT, text, expected)
-            return self._verdict(Comparison(False, Reason.TOO_LARGE, str(error)), Outcome.INCORRECT, text, expected)
+                return _Judged(Comparison(True, Reason.EQUAL, "the same text"), Outcome.CORRECT, text, expected)
+            return _Judged(Comparison(False, Reason.TOO_LARGE, str(error)), Outcome.INCORRECT, text, expected)
         found, broken = self._compare(reference, given)
-        return self._verdict(found, outcome_of(found, given, broken=broken), text, expected)
+        return _Judged(found, outcome_of(found, given, broken=broken), text, expected)
 
     def _compare(self, reference: Answer, given: Answer) -> tuple[Comparison, bool]:
         """Compare in this process, then in a worker where that may decide more."""
         try:
             found = compare_answers(reference, given, self.policy)
         except TooLarge as error:
-            return too_large(reference, given, self.policy, str(error)), False
+            return too_large(reference, self.policy, str(error)), False
         if found.equal is None and found.heavy:
             try:
                 return cas.pool().run(reference, given, self.deadline), False
@@ -134,23 +132,27 @@ class MathVerifier:
                     return Comparison(None, Reason.WORKER_FAILED, str(error)), True
         return found, False
 
-    @staticmethod
-    def _verdict(found: Comparison, outcome: Outcome, answer: str | None, expected: str) -> Verdict:
-        return Verdict(
-            outcome=outcome,
-            score=SCORES[outcome],
-            answer=None if answer is None else answer.strip()[:_SHOWN],
-            expected=expected[:_SHOWN],
-            reason=found.reason,
-            detail=found.detail,
-        )
 
-    @staticmethod
-    def _placed(verdict: Verdict, found: ReadAnswer | None, start: float) -> Verdict:
-        update: dict[str, object] = {"seconds": time.perf_counter() - start}
-        if found is not None:
-            update |= {"reading": found.reading, "span": found.span}
-        return verdict.model_copy(update=update)
+class _Judged(NamedTuple):
+    """A comparison and what it was of."""
+
+    found: Comparison
+    outcome: Outcome
+    answer: str | None
+    expected: str
+
+    def verdict(self, start: float, place: ReadAnswer | None = None) -> Verdict:
+        return Verdict(
+            outcome=self.outcome,
+            score=SCORES[self.outcome],
+            answer=None if self.answer is None else self.answer.strip()[:_SHOWN],
+            expected=self.expected[:_SHOWN],
+            reason=self.found.reason,
+            detail=self.found.detail,
+            reading=place.reading if place else None,
+            span=place.span if place else None,
+            seconds=time.perf_counter() - start,
+        )
 
 
 def outcome_of(found: Comparison, given: Answer, *, broken: bool) -> Outcome:
@@ -166,12 +168,12 @@ def outcome_of(found: Comparison, given: Answer, *, broken: bool) -> Outcome:
     return Outcome.INCORRECT
 
 
-def too_large(reference: Answer, given: Answer, policy: Policy, why: str) -> Comparison:
+def too_large(reference: Answer, policy: Policy, why: str) -> Comparison:
     """A comparison that ran into a cap: the answer's own size makes it wrong, the gold's leaves it undecided."""
+    one = Answer("1", ONE, "1")
     try:
-        compare_answers(reference, reference, policy)
-        compare_answers(Answer("1", parse_answer("1").node, "1"), reference, policy)
+        compare_answers(one, reference, policy)
+        compare_answers(reference, one, policy)
     except TooLarge:
         return Comparison(None, Reason.BUDGET, f"the gold answer is over a cap: {why}")
-    del given
     return Comparison(False, Reason.TOO_LARGE, why)
