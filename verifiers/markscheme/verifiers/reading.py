@@ -38,6 +38,8 @@ class ReadAnswer:
 _END_OF_TURN = re.compile(
     r"<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|user|assistant)\|>|</s>|<end_of_turn>"
 )
+_LEADING_TURN = re.compile(rf"\s*(?:{_END_OF_TURN.pattern})(?:assistant)?")
+_FIRM_DENIAL = re.compile(r"(?:certainly|definitely|clearly|obviously)\s+not\b", re.IGNORECASE)
 _NUMBER = r"[-+−]?\s?(?:\\?\$|€|£)?\s?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:\s?/\s?\d+)?(?:\s?\\?%)?"
 _LAST_NUMBER = re.compile(_NUMBER)
 _FORMULA = re.compile(
@@ -104,7 +106,9 @@ def _visible(completion: str, *, thinking: bool) -> tuple[int, int, str]:
     if close < 0 and thinking:
         return 0, 0, "the think block that the prompt opened is never closed"
     offset = close + len("</think>") if close >= 0 else 0
-    while turn := re.compile(rf"\s*(?:{_END_OF_TURN.pattern})(?:assistant)?").match(completion, offset):
+    if "<|" not in completion and "</s>" not in completion and "<end_of_turn>" not in completion:
+        return offset, len(completion), ""
+    while turn := _LEADING_TURN.match(completion, offset):
         offset = turn.end()
     turn = _END_OF_TURN.search(completion, offset)
     return offset, turn.start() if turn else len(completion), ""
@@ -146,8 +150,8 @@ def _tag(text: str) -> ReadAnswer:
 
 
 def _last_match(pattern: re.Pattern[str], text: str, start: int = 0) -> re.Match[str] | None:
-    for begin in (max(start, len(text) - 400), start):  # most often it is near the end
-        found = deque(pattern.finditer(text, begin), maxlen=1)
+    for size in (100, 1000, len(text)):  # most often it is near the end
+        found = deque(pattern.finditer(text, max(start, len(text) - size)), maxlen=1)
         if found:
             return found[0]
     return None
@@ -306,9 +310,7 @@ def _value_in(text: str, start: int, end: int, reading: str, *, single: bool = F
     nothing = ReadAnswer(None, reading, why=_NO_STATEMENT)
     if whole is None or whole.text is None or whole.span is None:
         return nothing
-    if _DENIAL.match(whole.text) or re.match(
-        r"(?:certainly|definitely|clearly|obviously)\s+not\b", whole.text, re.IGNORECASE
-    ):
+    if _DENIAL.match(whole.text) or _FIRM_DENIAL.match(whole.text):
         return ReadAnswer(None, reading, why="the statement denies a value")
     if _is_answer(whole.text) and not (single and _is_list(whole.text)):
         return whole

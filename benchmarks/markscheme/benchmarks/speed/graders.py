@@ -52,38 +52,44 @@ class Ours:
 
 
 class MathVerify:
-    """math-verify as its README sets it up for evaluation, with its own time limits (5 s to parse, 5 s to compare).
+    """math-verify as its README sets it up for evaluation (its ``evaluate_model_outputs.py``), with its time limits.
 
-    LaTeX and plain expressions are extracted from both sides. It sees LaTeX only between delimiters, so bare answers
-    (form "answer") are put between dollar signs on both sides. A completion is given as it is; its gold is put between
-    dollar signs when it holds LaTeX. A gold in GSM8K's form is given as its final answer.
+    That is ``math_metric`` with LaTeX golds, LaTeX and plain expressions in predictions, and precision 6. It sees LaTeX
+    only between delimiters, so bare answers (form "answer") and golds are put between dollar signs; a completion is
+    given as it is. A gold in GSM8K's form is given as its final answer.
 
     Raises:
         MissingExtraError: math-verify is not installed.
     """
 
     name = "math-verify"
-    setup = "parse(…, [LatexExtractionConfig(), ExprExtractionConfig()]) on both sides, verify(gold, prediction)"
+    setup = (
+        "math_metric((LatexExtractionConfig(),), (ExprExtractionConfig(), LatexExtractionConfig()), max, precision=6)"
+    )
 
     def __init__(self) -> None:
         try:
-            import math_verify  # noqa: PLC0415 - an extra
+            from math_verify import ExprExtractionConfig, LatexExtractionConfig  # noqa: PLC0415 - an extra
+            from math_verify.metric import math_metric  # noqa: PLC0415
         except ImportError as error:
             raise MissingExtraError("the benchmark needs math-verify: install markscheme[bench]") from error
         logging.getLogger("math_verify").setLevel(logging.CRITICAL)
-        self._library = math_verify
-        self._targets = [math_verify.LatexExtractionConfig(), math_verify.ExprExtractionConfig()]
+        self._metric = math_metric(
+            gold_extraction_target=(LatexExtractionConfig(),),
+            pred_extraction_target=(ExprExtractionConfig(), LatexExtractionConfig()),
+            aggregation_function=max,
+            precision=6,
+        )
 
     def accepts(self, row: Row) -> bool:
-        """Say whether the prediction is right."""
-        gold = read_gold(row.gold) if "####" in row.gold else row.gold
-        prediction = row.prediction
-        if row.form == "answer":
-            gold, prediction = delimited(gold), delimited(prediction)
-        elif "\\" in gold:
-            gold = delimited(gold)
-        parse = self._library.parse
-        return bool(self._library.verify(parse(gold, self._targets), parse(prediction, self._targets)))
+        """Say whether the prediction is right. A pair that it ends with an error on counts as refused."""
+        gold = delimited(read_gold(row.gold) if "####" in row.gold else row.gold)
+        prediction = delimited(row.prediction) if row.form == "answer" else row.prediction
+        try:
+            grade, _ = self._metric([gold], [prediction])
+        except Exception:  # noqa: BLE001 - its own script catches every error of its metric, and scores 0
+            return False
+        return bool(grade == 1)
 
     def worker_cpu_seconds(self) -> float:
         """Return 0: where there is ``signal.alarm``, math-verify starts no processes."""

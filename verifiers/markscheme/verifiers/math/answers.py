@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 from markscheme.verifiers.math.brackets import based
 from markscheme.verifiers.math.grammar import AnswerParser
 from markscheme.verifiers.math.lexer import NotMath, TooLarge, tokenize
 from markscheme.verifiers.math.names import is_product_word
-from markscheme.verifiers.math.nodes import Choice, Clock, Const, Listing, Node, Num, Sym, Text
+from markscheme.verifiers.math.nodes import Choice, Clock, Const, Listing, Node, Sym, Text
 from markscheme.verifiers.math.notation import repair, unwrap
+from markscheme.verifiers.math.plain import plain_number
 from markscheme.verifiers.math.stream import Calculus
 from markscheme.verifiers.math.words import canonical_words, plain_words
 
@@ -34,7 +34,6 @@ _WORDY = re.compile(r"[^\W\d_]+(?:(?:[\s'’.,;:!?()\"]+|-)[^\W\d_]+)*[.!?]?")
 _BASED = re.compile(
     r"([-+]?[0-9A-Za-z]+(?:\.[0-9A-Za-z]+)?)\s*(?:_|\bbase\s)\s*\{?\s*(?:\\text)?\{?(?:base\s*)?(\d{1,2})\}*\s*"
 )
-_INTEGER = re.compile(r"-?\d{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,6 @@ def _math(text: str) -> Node:
     return AnswerParser(tokens).answer()
 
 
-@lru_cache(maxsize=4096)
 def parse_answer(raw: str, max_length: int = 10_000) -> Answer:
     """Read a whole answer.
 
@@ -121,9 +119,15 @@ def parse_answer(raw: str, max_length: int = 10_000) -> Answer:
     """
     if len(raw) > max_length:
         raise TooLarge(f"{len(raw)} characters, more than {max_length}")
+    return _parse(raw)
+
+
+@lru_cache(maxsize=4096)
+def _parse(raw: str) -> Answer:
     stripped = raw.strip()
-    if _INTEGER.fullmatch(stripped):
-        return Answer(raw, Num(Fraction(int(stripped))), stripped)
+    plain = plain_number(stripped)
+    if plain is not None:
+        return Answer(raw, plain, stripped)
     text = unwrap(repair(raw))
     words = _bare_words(text)
     folded = canonical_words(words)

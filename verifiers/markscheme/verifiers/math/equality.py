@@ -31,8 +31,9 @@ from markscheme.verifiers.math.nodes import (
     Text,
     Tuple,
 )
+from markscheme.verifiers.math.plain import plain_value
 from markscheme.verifiers.math.relations import same_statement, stated, statement_against_value
-from markscheme.verifiers.math.scalars import MISMATCH, SCALARS, same_scalar
+from markscheme.verifiers.math.scalars import MISMATCH, SCALARS, same_number, same_scalar
 from markscheme.verifiers.math.sets import NoSet, region, same_region, simple_interval
 from markscheme.verifiers.math.vectors import as_vector
 from markscheme.verifiers.math.words import NUMBER_WORDS, canonical_words
@@ -58,6 +59,13 @@ class Comparer:
         if gold == given and not isinstance(gold, Relation):
             return EQUAL
         try:
+            one = plain_value(gold)
+            two = plain_value(given) if one is not None else None
+            if one is not None and two is not None:
+                if one == two:
+                    return EQUAL
+                assert isinstance(gold, Expr) and isinstance(given, Expr)  # noqa: S101 - they have plain values
+                return same_number(gold, given, self.policy)
             return self.by_type(gold, given)
         except (Undefined, Unsupported, NotMath) as error:
             return Comparison(False, Reason.DIFFERENT, str(error))

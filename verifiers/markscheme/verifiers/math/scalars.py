@@ -17,6 +17,7 @@ from markscheme.verifiers.math.identity import (
     written_decimal,
 )
 from markscheme.verifiers.math.nodes import Based, Clock, Const, Expr, Node, Num, Op, Quantity, Ratio, Sym, symbols
+from markscheme.verifiers.math.plain import plain_value
 from markscheme.verifiers.math.renaming import same_up_to_names
 from markscheme.verifiers.math.units import lookup
 from markscheme.verifiers.outcomes import Reason
@@ -47,10 +48,14 @@ def same_scalar(gold: Node, given: Node, policy: Conventions) -> Comparison:
 
 def same_number(gold: Expr, given: Expr, policy: Conventions) -> Comparison:
     """Compare two expressions without units, under the rules for decimals and for renamed constants."""
-    if isinstance(gold, Num) and isinstance(given, Num) and policy.precision == "exact":
-        if gold.value == given.value:
+    if (
+        policy.precision == "exact"
+        and (one := plain_value(gold)) is not None
+        and (two := plain_value(given)) is not None
+    ):
+        if one == two:
             return EQUAL
-        if gold.places is None and given.places is None:
+        if has_finite_decimal(one) and has_finite_decimal(two):
             return DIFFERENT
     found = same_expression(gold, given)
     if found.equal or (symbols(gold) | symbols(given)):
