@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 from markscheme.verifiers.math.brackets import based
@@ -15,7 +16,7 @@ from markscheme.verifiers.math.lexer import NotMath, TooLarge, tokenize
 from markscheme.verifiers.math.names import is_product_word
 from markscheme.verifiers.math.nodes import Choice, Clock, Const, Listing, Node, Sym, Text
 from markscheme.verifiers.math.notation import repair, unwrap
-from markscheme.verifiers.math.plain import plain_number
+from markscheme.verifiers.math.plain import plain_number, plain_value
 from markscheme.verifiers.math.stream import Calculus
 from markscheme.verifiers.math.words import canonical_words, plain_words
 
@@ -38,12 +39,16 @@ _BASED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as read: its node, or why it has none, and its words for when gold is text."""
+    """An answer as read: its node, or why it has none, and its words for when gold is text.
+
+    ``value`` is a plain number's, so that most pairs are compared at once.
+    """
 
     raw: str
     node: Node | None
     words: str
     why: str = ""
+    value: Fraction | None = None
     calculus: bool = False
 
 
@@ -127,7 +132,7 @@ def _parse(raw: str) -> Answer:
     stripped = raw.strip()
     plain = plain_number(stripped)
     if plain is not None:
-        return Answer(raw, plain, stripped)
+        return Answer(raw, plain, stripped, value=plain_value(plain))
     text = unwrap(repair(raw))
     words = _bare_words(text)
     folded = canonical_words(words)

@@ -31,9 +31,8 @@ from markscheme.verifiers.math.nodes import (
     Text,
     Tuple,
 )
-from markscheme.verifiers.math.plain import plain_value
 from markscheme.verifiers.math.relations import same_statement, stated, statement_against_value
-from markscheme.verifiers.math.scalars import MISMATCH, SCALARS, same_number, same_scalar
+from markscheme.verifiers.math.scalars import MISMATCH, SCALARS, same_scalar
 from markscheme.verifiers.math.sets import NoSet, region, same_region, simple_interval
 from markscheme.verifiers.math.vectors import as_vector
 from markscheme.verifiers.math.words import NUMBER_WORDS, canonical_words
@@ -59,13 +58,6 @@ class Comparer:
         if gold == given and not isinstance(gold, Relation):
             return EQUAL
         try:
-            one = plain_value(gold)
-            two = plain_value(given) if one is not None else None
-            if one is not None and two is not None:
-                if one == two:
-                    return EQUAL
-                assert isinstance(gold, Expr) and isinstance(given, Expr)  # noqa: S101 - they have plain values
-                return same_number(gold, given, self.policy)
             return self.by_type(gold, given)
         except (Undefined, Unsupported, NotMath) as error:
             return Comparison(False, Reason.DIFFERENT, str(error))
@@ -267,6 +259,11 @@ def compare_answers(gold: Answer, given: Answer, policy: Conventions) -> Compari
     Raises:
         TooLarge: a side is over the caps.
     """
+    if gold.value is not None and given.value is not None:
+        if gold.value == given.value:
+            return EQUAL
+        if gold.value.denominator == given.value.denominator == 1 and policy.precision == "exact":
+            return DIFFERENT
     if gold.node is None or given.node is None:
         if gold.node is None and given.node is None and gold.words and gold.words == given.words:
             return Comparison(True, Reason.EQUAL, "the same words")

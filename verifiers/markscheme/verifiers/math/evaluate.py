@@ -95,14 +95,14 @@ class Evaluator:
         return self.ctx.mpf(value.numerator) / value.denominator
 
     def _seen(self, value: Any) -> Any:
-        size = abs(value)
-        if size:
-            if not self.ctx.isfinite(size):
+        for _, mantissa, exponent, bits in _parts(value):
+            if mantissa:
+                order = abs(exponent + bits) * 0.30103
+                if order > MAX_MAGNITUDE:
+                    raise TooLarge("a value of too many digits")
+                self.magnitude = max(self.magnitude, order)
+            elif exponent:  # mpmath's infinities and nan
                 raise Undefined("not finite")
-            order = abs(float(self.ctx.mag(size))) * 0.30103
-            if order > MAX_MAGNITUDE:
-                raise TooLarge("a value of too many digits")
-            self.magnitude = max(self.magnitude, order)
         return value
 
     def bounded(self, exponent: Any) -> None:
@@ -260,6 +260,12 @@ class Evaluator:
         # An unknown function: any fixed value per arguments; equal arguments give equal values.
         key = head + "".join(f"|{self.ctx.nstr(arg + 0, 12)}" for arg in args)
         return self._number(Fraction(zlib.crc32(key.encode()) % 99991 + 7, 40_009))
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    """The real and imaginary parts as mpmath keeps them: (sign, mantissa, exponent, bits)."""
+    real = getattr(value, "_mpf_", None)
+    return (real,) if real is not None else value._mpc_
 
 
 def _is_real(value: Any) -> bool:

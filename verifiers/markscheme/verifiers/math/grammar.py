@@ -173,6 +173,8 @@ def assemble(groups: list[list[Node]], words: set[str]) -> Node:
         items: list[Node] = [Tuple(tuple(group)) if len(group) > 1 else group[0] for group in groups]
     else:
         items = [node for group in groups for node in group]
+    if len(items) == 1:
+        return items[0]
     used = {name for item in items if isinstance(item, Relation | Expr | Tuple) for name in symbols(item)}
     kept = [
         item

@@ -24,6 +24,7 @@ from markscheme.verifiers.math.lexer import TooLarge
 from markscheme.verifiers.math.limits import Heavy, Undefined, Unsupported
 from markscheme.verifiers.math.nodes import Const, Expr, Node, Num, Op, symbols
 from markscheme.verifiers.math.residues import PRIME, residue
+from markscheme.verifiers.math.rough import refuted
 from markscheme.verifiers.outcomes import Reason
 
 DIGITS = 50
@@ -117,7 +118,8 @@ def compare_at(left: Node, right: Node, point: dict[str, Fraction], *, heavy: bo
         magnitude = max(one.magnitude, two.magnitude)
         if heavy:
             break
-        needed = -(-(DIGITS + int(2 * magnitude)) // DIGITS) * DIGITS  # in steps: each new precision costs tables
+        # The tolerance must be far below the smallest value met; in steps, as each new precision costs tables.
+        needed = -(-int(2 * magnitude + 32) // DIGITS) * DIGITS
         if needed <= digits or digits > DIGITS:
             break
         digits = needed
@@ -128,6 +130,8 @@ def compare_at(left: Node, right: Node, point: dict[str, Fraction], *, heavy: bo
 
 
 def _same_constant(left: Expr, right: Expr) -> Comparison:
+    if refuted(left, right, {}):
+        return DIFFERENT
     try:
         *_, agree = compare_at(left, right, {})
     except Undefined as undefined:
@@ -169,11 +173,18 @@ def _has_value(node: Node, point: dict[str, Fraction]) -> bool:
         return False
 
 
+def _different_at(point: dict[str, Fraction]) -> Comparison:
+    shown = ", ".join(f"{name} = {float(value):.6g}" for name, value in point.items())
+    return Comparison(False, Reason.DIFFERENT, f"different at {shown}")
+
+
 def _by_samples(left: Expr, right: Expr, names: list[str]) -> Comparison:
     complex_ok = has_imaginary(left) or has_imaginary(right)
     agreed = integers = one_sided = 0
     heavy = False
     for point in sample_points(names, _seed(left, right)):
+        if refuted(left, right, point):
+            return _different_at(point)
         try:
             a, b, agree = compare_at(left, right, point)
         except Undefined:
@@ -190,8 +201,7 @@ def _by_samples(left: Expr, right: Expr, names: list[str]) -> Comparison:
             one_sided += is_real(a) != is_real(b)
             continue
         if not agree:
-            shown = ", ".join(f"{name} = {float(value):.6g}" for name, value in point.items())
-            return Comparison(False, Reason.DIFFERENT, f"different at {shown}")
+            return _different_at(point)
         agreed += 1
         integers += all(value.denominator == 1 for value in point.values())
         if agreed - integers >= NEEDED_POINTS and agreed >= NEEDED_POINTS + 4:

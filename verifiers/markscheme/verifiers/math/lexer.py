@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from markscheme.verifiers.math.notation import closing_brace
 
@@ -20,8 +20,7 @@ class TooLarge(ValueError):
     """The text is over a cap on length, nesting, tokens or digits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """``kind`` is num, word, text, cmd, op or end. ``spaced``: white space stands before it."""
 
     kind: str
@@ -46,8 +45,10 @@ _TEXT_COMMAND = re.compile(
     r"\\(?:text(?:bf|it|rm|normal|sf|tt|sl|up)?|mbox|hbox|emph|mathrm|mathbf|mathit|mathsf|mathtt|operatorname\*?|bm|boldsymbol|rm|bf|it)(?![a-zA-Z])\s*"
 )
 _COMMAND = re.compile(r"\\(?:[a-zA-Z]+\*?|.)", re.DOTALL)
-_WORD = re.compile(r"[A-Za-z]+")
-_OPERATOR = re.compile(r"<=>|<=|>=|!=|=>|->|==|\*\*|\.{2,}|.", re.DOTALL)
+# All but numbers and commands.
+_SIMPLE = re.compile(
+    r"(?P<space>[\s~]+)|(?P<word>[A-Za-z]+)|(?P<op><=>|<=|>=|!=|=>|->|==|\*\*|\.{2,}|(?!\.\d)[^\d\\])", re.DOTALL
+)
 _SKIPPED = frozenset(
     (
         r"\left \right \middle \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr \Biggl \Biggr \bigm \limits"
@@ -142,25 +143,22 @@ class _Lexer:
         self.tokens: list[Token] = []
 
     def run(self) -> list[Token]:
-        text = self.text
-        while self.at < len(text):
-            if len(self.tokens) > MAX_TOKENS:
+        text, tokens, size = self.text, self.tokens, len(self.text)
+        while self.at < size:
+            if len(tokens) > MAX_TOKENS:
                 raise TooLarge(f"more than {MAX_TOKENS} tokens")
-            char = text[self.at]
-            if char.isspace() or char == "~":
-                self.at += 1
-                self.spaced = True
-            elif char.isdigit() or (char == "." and text[self.at + 1 : self.at + 2].isdigit()):
-                self.number()
-            elif char == "\\":
-                self.command()
-            elif char.isascii() and char.isalpha():
-                word = _WORD.match(text, self.at)
-                self.add("word", word[0] if word else char)
+            simple = _SIMPLE.match(text, self.at)
+            if simple is None:
+                self.number() if text[self.at] != "\\" else self.command()
+                continue
+            kind, found = simple.lastgroup, simple[0]
+            if kind == "space":
+                self.skip(len(found))
+            elif kind == "word":
+                self.put(Token("word", found, self.spaced), len(found))
             else:
-                operator = _OPERATOR.match(text, self.at)
-                self.add("op", operator[0] if operator else char)
-        return self.tokens
+                self.add("op", found)
+        return tokens
 
     def add(self, kind: str, name: str, size: int | None = None) -> None:
         """Add a token of ``size`` characters of the text."""

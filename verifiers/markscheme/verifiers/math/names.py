@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from markscheme.verifiers.math.arithmetic import scalar
 from markscheme.verifiers.math.lexer import END, NotMath, Token
 from markscheme.verifiers.math.nodes import Const, Expr, Node, Op, Sym, Tuple
@@ -77,12 +75,12 @@ class Names(TokenStream):
             return self.applied(word)
         prefix = self.function_prefix(word)
         if prefix:
-            self.tokens[self.at : self.at + 1] = [replace(token, text=prefix), Token("word", word[len(prefix) :])]
+            self.tokens[self.at : self.at + 1] = [token._replace(text=prefix), Token("word", word[len(prefix) :])]
             return self.word()
         if not (is_product_word(word) or (self.level > 0 and len(word) <= 4)):
             raise NotMath(f"a word where a value should be: {word[:40]!r}")
         letters = [Token("word", char) for char in word]
-        self.tokens[self.at : self.at + 1] = [replace(letters[0], spaced=token.spaced), *letters[1:]]
+        self.tokens[self.at : self.at + 1] = [letters[0]._replace(spaced=token.spaced), *letters[1:]]
         return self.word()
 
     def applied(self, name: str) -> Node:

@@ -160,6 +160,7 @@ def constant_factor(one: Expr, two: Expr) -> int | Comparison:
     by_residue = _proportional_residues(one, two, names)
     if by_residue is False:
         return 0
+    wanted = 1 if by_residue else NEEDED_POINTS  # residues have shown the factor; its sign is wanted
     ratios = []
     for point in sample_points(names, 20_261):
         try:
@@ -177,9 +178,9 @@ def constant_factor(one: Expr, two: Expr) -> int | Comparison:
         ratios.append(a.real / b.real)
         if abs(ratios[-1] - ratios[0]) > abs(ratios[0]) * Fraction(1, 10**25):
             return 0
-        if len(ratios) >= NEEDED_POINTS:
+        if len(ratios) >= wanted:
             break
-    if len(ratios) < NEEDED_POINTS // 2:
+    if len(ratios) < (wanted + 1) // 2:
         return UNKNOWN
     return 1 if ratios[0] > 0 else -1
 
@@ -233,6 +234,8 @@ def same_statement(gold: Relation, given: Relation, compare: Compare) -> Compari
         return two.false
     if one.false:
         return Comparison(None, Reason.UNREADABLE_GOLD, "the gold answer states an equality that does not hold")
+    if gold == given:
+        return EQUAL
     if one.value is not None and two.value is not None:
         by_value = _same_stated(one, two, compare)
         if by_value is not None:
