@@ -17,6 +17,7 @@ from markscheme.verifiers.math.names import is_product_word
 from markscheme.verifiers.math.nodes import Choice, Clock, Const, Listing, Node, Sym, Text
 from markscheme.verifiers.math.notation import repair, unwrap
 from markscheme.verifiers.math.plain import plain_number, plain_value
+from markscheme.verifiers.math.signs import expand_signs
 from markscheme.verifiers.math.stream import Calculus
 from markscheme.verifiers.math.words import canonical_words, plain_words
 
@@ -39,17 +40,21 @@ _BASED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as read: its node, or why it has none, and its words for when gold is text.
+    """An answer as read: its node, or why it has none. ± is expanded.
 
     ``value`` is a plain number's, so that most pairs are compared at once.
     """
 
     raw: str
     node: Node | None
-    words: str
     why: str = ""
     value: Fraction | None = None
     calculus: bool = False
+
+    @property
+    def words(self) -> str:
+        """The answer as words, for when gold is text."""
+        return canonical_words(_bare_words(unwrap(repair(self.raw))))
 
 
 def _bare_words(text: str) -> str:
@@ -132,22 +137,17 @@ def _parse(raw: str) -> Answer:
     stripped = raw.strip()
     plain = plain_number(stripped)
     if plain is not None:
-        return Answer(raw, plain, stripped, value=plain_value(plain))
+        return Answer(raw, plain, value=plain_value(plain))
     text = unwrap(repair(raw))
-    words = _bare_words(text)
-    folded = canonical_words(words)
     if not text:
-        return Answer(raw, None, "", "nothing is there")
-    for reading in (_as_clock, _as_choice):
-        node = reading(words)
-        if node is not None:
-            return Answer(raw, node, folded)
-    node = _as_words(text, words)
+        return Answer(raw, None, "nothing is there")
+    words = _bare_words(text)
+    node = _as_clock(words) or _as_choice(words) or _as_words(text, words)
     if node is not None:
-        return Answer(raw, node, folded)
+        return Answer(raw, node)
     try:
-        return Answer(raw, _math(text), folded)
+        return Answer(raw, expand_signs(_math(text)))
     except Calculus as refused:
-        return Answer(raw, None, folded, str(refused), calculus=True)
+        return Answer(raw, None, str(refused), calculus=True)
     except NotMath as refused:
-        return Answer(raw, None, folded, str(refused))
+        return Answer(raw, None, str(refused))

@@ -10,7 +10,7 @@ from markscheme.verifiers.math.conventions import Conventions
 from markscheme.verifiers.math.identity import rational
 from markscheme.verifiers.math.lexer import NotMath, TooLarge
 from markscheme.verifiers.math.limits import Undefined, Unsupported
-from markscheme.verifiers.math.lists import Lists, expand_signs, has_dots
+from markscheme.verifiers.math.lists import Lists, has_dots
 from markscheme.verifiers.math.nodes import (
     SETS,
     Choice,
@@ -64,7 +64,8 @@ class Comparer:
 
     def by_type(self, gold: Node, given: Node) -> Comparison:
         """Pair the types."""
-        gold, given = expand_signs(gold), expand_signs(given)
+        if isinstance(gold, Expr) and isinstance(given, Expr):
+            return self.scalars(gold, given)
         if isinstance(gold, Qualified) or isinstance(given, Qualified):
             return self.qualified(gold, given)
         if isinstance(gold, Text | Choice) or isinstance(given, Text | Choice):
@@ -85,10 +86,15 @@ class Comparer:
         if isinstance(gold, Tuple | Matrix) or isinstance(given, Tuple | Matrix):
             return self.vectors(gold, given)
         if isinstance(gold, SCALARS) and isinstance(given, SCALARS):
-            if has_dots(gold) or has_dots(given):
-                return Comparison(None, Reason.BEYOND_KNOWLEDGE, "an ellipsis is compared term by term only")
-            return same_scalar(gold, given, self.policy)
+            return self.scalars(gold, given)
         return MISMATCH
+
+    def scalars(self, gold: Node, given: Node) -> Comparison:
+        """Single values."""
+        found = same_scalar(gold, given, self.policy)
+        if found.equal is None and (has_dots(gold) or has_dots(given)):
+            return Comparison(None, Reason.BEYOND_KNOWLEDGE, "an ellipsis is compared term by term only")
+        return found
 
     def qualified(self, gold: Node, given: Node) -> Comparison:
         """Statements under conditions: the conditions must be equal too."""

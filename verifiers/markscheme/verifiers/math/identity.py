@@ -60,7 +60,6 @@ def rational(node: Node) -> Fraction | None:
 
 def same_expression(left: Expr, right: Expr) -> Comparison:
     """Compare two scalar expressions. Raises TooLarge where a side is over the caps."""
-    left, right = strip_places(left), strip_places(right)  # type: ignore[assignment]
     if left == right:
         return EQUAL
     infinite = [_infinity(side) for side in (left, right)]
@@ -72,10 +71,10 @@ def same_expression(left: Expr, right: Expr) -> Comparison:
         if a is not None and b is not None:
             return EQUAL if a == b else DIFFERENT
         return _same_constant(left, right)
-    by_residue = _by_residues(left, right, names)
-    if by_residue is not None:
-        return by_residue
-    return _by_samples(left, right, names)
+    found = _by_residues(left, right, names) or _by_samples(left, right, names)
+    if found.equal is None and strip_places(left) == strip_places(right):
+        return EQUAL
+    return found
 
 
 def _infinity(node: Node) -> int:

@@ -6,7 +6,6 @@ from enum import StrEnum
 
 from markscheme.verifiers.math.answers import parse_answer
 from markscheme.verifiers.math.lexer import NotMath
-from markscheme.verifiers.math.lists import expand_signs
 from markscheme.verifiers.math.nodes import (
     Based,
     Choice,
@@ -77,7 +76,6 @@ _PLAIN: list[tuple[type, AnswerType]] = [
 
 def type_of(node: Node) -> AnswerType:
     """The type of a node."""
-    node = expand_signs(node)
     if isinstance(node, Tuple) and len(node.items) == 2 and any(_infinite(item) for item in node.items):
         return AnswerType.INTERVAL
     for kind, name in _PLAIN:

@@ -29,12 +29,19 @@ _DEGREE = (("degree", 1),)
 
 def same_scalar(gold: Node, given: Node, policy: Conventions) -> Comparison:
     """Compare two single values of any scalar type."""
+    if isinstance(gold, Num | Op | Sym) and isinstance(given, Num | Op | Sym):
+        return _same_expressions(gold, given, policy)
     if isinstance(gold, Clock) or isinstance(given, Clock):
         return _same_clock(gold, given)
     if isinstance(gold, Based) or isinstance(given, Based):
         return _same_based(gold, given, policy)
     if isinstance(gold, Ratio) or isinstance(given, Ratio):
         return _same_ratio(gold, given, policy)
+    return _same_expressions(gold, given, policy)
+
+
+def _same_expressions(gold: Node, given: Node, policy: Conventions) -> Comparison:
+    """Expressions and quantities."""
     gold, given = _angle(gold), _angle(given)
     if isinstance(gold, Quantity) or isinstance(given, Quantity):
         return _same_quantity(gold, given, policy)

@@ -170,7 +170,7 @@ def outcome_of(found: Comparison, given: Answer, *, broken: bool) -> Outcome:
 
 def too_large(reference: Answer, policy: Policy, why: str) -> Comparison:
     """A comparison that ran into a cap: the answer's own size makes it wrong, the gold's leaves it undecided."""
-    one = Answer("1", ONE, "1")
+    one = Answer("1", ONE)
     try:
         compare_answers(one, reference, policy)
         compare_answers(reference, one, policy)
