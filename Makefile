@@ -16,7 +16,7 @@ $(BIN)/markscheme: pyproject.toml $(CORE)
 # Grade the bundled samples, print the table, write out/report.html.
 demo: $(BIN)/markscheme
 	mkdir -p out
-	$(BIN)/markscheme grade examples/completions.jsonl -o out/verdicts.jsonl --report out/report.html
+	$(BIN)/markscheme grade examples/completions.jsonl -o out/verdicts.jsonl --fresh --report out/report.html
 
 # torch first and by name, so that a CPU build at hand is taken as it is; asking for trl alone would pull CUDA wheels.
 # Dependency groups need pip 25.1; a new virtual environment of Python 3.11 has an older one.
