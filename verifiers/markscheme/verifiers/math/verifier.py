@@ -84,7 +84,8 @@ class MathVerifier:
         Args:
             completions: one a verdict.
             golds: as many.
-            workers: processes; None chooses by the number of completions and cores, 0 and 1 stay in this process.
+            workers: processes; None, 0 and 1 stay in this process. Each is a fresh interpreter, so a script that asks
+                for them needs the usual ``if __name__ == "__main__"`` guard; a daemonic process does without them.
             progress: show a progress bar on standard error.
 
         Raises:
