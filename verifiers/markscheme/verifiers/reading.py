@@ -40,7 +40,8 @@ _END_OF_TURN = re.compile(
 )
 _LEADING_TURN = re.compile(rf"\s*(?:{_END_OF_TURN.pattern})(?:assistant)?")
 _FIRM_DENIAL = re.compile(r"(?:certainly|definitely|clearly|obviously)\s+not\b", re.IGNORECASE)
-_NUMBER = r"[-+−]?\s?(?:\\?\$|€|£)?\s?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:\s?/\s?\d+)?(?:\s?\\?%)?"
+_MINUS = r"(?:(?<![\d)}])(?<![\d)}] )[-+−]\s?)?"  # after a number it is an operator
+_NUMBER = rf"{_MINUS}(?:\\?\$|€|£)?\s?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:\s?/\s?\d+)?(?:\s?\\?%)?"
 _LAST_NUMBER = re.compile(_NUMBER)
 _FORMULA = re.compile(
     r"\$\$(.+?)\$\$|(?<!\\)\$(?!\s?\d[\d,.]*(?:\s|$|[.,;)]))(.+?)(?<!\\)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL
@@ -161,7 +162,9 @@ def _last_number(text: str) -> ReadAnswer:
     last = _last_match(_LAST_NUMBER, text)
     if last is None:
         return ReadAnswer(None, "last_number", why="no number")
-    return ReadAnswer(last[0].strip().rstrip(","), "last_number", last.span())
+    number = last[0].strip().rstrip(",")
+    start = last.start() + last[0].index(number)
+    return ReadAnswer(number, "last_number", (start, start + len(number)))
 
 
 def _answer_line(text: str) -> ReadAnswer:
