@@ -63,6 +63,8 @@ class Quantities(Brackets):
         node = self.sum()
         if self.accept(r"\over"):
             node = Op("div", (scalar(node), scalar(self.sum())))
+        elif self.accept(r"\choose"):
+            node = Op("binom", (scalar(node), scalar(self.sum())))
         if self.level == 0 and self.now.text == ":" and isinstance(node, Expr):
             return self.ratio(node, start)
         return self.with_unit(node)
