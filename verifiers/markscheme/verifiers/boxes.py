@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from markscheme.verifiers.math.notation import strip_blanks
+
 _MARK = re.compile(r"(?P<box>\\+(?:boxed|fbox|framebox)\s*\{|\x08oxed\s*\{)|\\[{}\\]|(?P<brace>[{}])")
 _INSTRUCTION = re.compile(
     r"(?:\b(?:within|in|inside|into|using|with|by|a|an|the|format|form|notation|put|as|like)|[`\"'(])[\s$`\"'({]*$",
@@ -98,7 +100,7 @@ def last_answer(text: str) -> tuple[str | None, tuple[int, int] | None, str]:
         if not text[box.start : box.end].strip() or not joined(text, box, run[0]):
             break
         run.insert(0, box)
-    contents = [text[box.start : box.end].strip() for box in run]
+    contents = [strip_blanks(text[box.start : box.end]) for box in run]
     distinct = _distinct(list(dict.fromkeys(contents)))
     answer = " , ".join(distinct)
     if len(distinct) == 1:

@@ -14,6 +14,7 @@ from markscheme.verifiers.errors import GoldError
 from markscheme.verifiers.math.answers import parse_answer
 from markscheme.verifiers.math.lexer import TooLarge
 from markscheme.verifiers.math.nodes import Text
+from markscheme.verifiers.math.notation import strip_blanks
 from markscheme.verifiers.reading import read_answer
 
 GoldReading = Literal["auto", "bare", "boxed", "gsm8k"]
@@ -75,7 +76,7 @@ def _checked(answer: str) -> str:
         raise ValueError(str(error)) from None
     if parsed.node is None and not parsed.calculus and not re.search(r"[^\W\d_]{2,}", parsed.words):
         raise ValueError(parsed.why)
-    return answer.strip()
+    return strip_blanks(answer)
 
 
 def load_golds(

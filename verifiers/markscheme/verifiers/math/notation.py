@@ -34,6 +34,7 @@ _CHARS = {
     **dict.fromkeys("−–—‐‑‒﹣", "-"),
     **dict.fromkeys("×✕✖", r"\times "),
     **dict.fromkeys("·∙⋅•", r"\cdot "),
+    **dict.fromkeys("∗⁎", "*"),
     **dict.fromkeys("⁄∕", "/"),
     **dict.fromkeys("≤⩽≦", r"\le "),
     **dict.fromkeys("≥⩾≧", r"\ge "),
@@ -57,6 +58,7 @@ _CHARS = {
     "∓": r"\mp ",
     "°": r"^\circ ",
     "º": r"^\circ ",
+    "˚": r"^\circ ",
     "∪": r"\cup ",
     "∩": r"\cap ",
     "∈": r"\in ",
@@ -187,6 +189,15 @@ def resolve_dollars(text: str) -> str:
         n += 2
     out.append(text[last:])
     return "".join(out)
+
+
+def strip_blanks(text: str) -> str:
+    """The text without the blanks around it; a blank that is a command's eaten escape stays."""
+    plain = text.strip()
+    before = text[: len(text) - len(text.lstrip())][-1:]
+    if before in _EATEN_PATTERNS and _EATEN_PATTERNS[before][0].match(before + plain):
+        return before + plain
+    return plain
 
 
 def repair(text: str) -> str:
