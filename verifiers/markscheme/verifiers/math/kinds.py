@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 from markscheme.verifiers.math.answers import parse_answer
@@ -131,7 +132,7 @@ def answer_type(answer: str) -> AnswerType:
     """
     parsed = parse_answer(answer)
     if parsed.node is None:
-        if parsed.words and not parsed.calculus:
+        if re.search(r"[^\W\d_]{2,}", parsed.words) and not parsed.calculus:
             return AnswerType.TEXT
         raise NotMath(parsed.why)
     return type_of(parsed.node)
