@@ -298,12 +298,14 @@ def _is_answer(text: str) -> bool:
         return False
     from markscheme.verifiers.math.answers import parse_answer  # noqa: PLC0415 - the grammar loads when it is needed
     from markscheme.verifiers.math.lexer import TooLarge  # noqa: PLC0415
-    from markscheme.verifiers.math.nodes import Text  # noqa: PLC0415
+    from markscheme.verifiers.math.nodes import Listing, Text  # noqa: PLC0415
 
     try:
         node = parse_answer(text.strip().strip("*_`")).node
     except TooLarge:
         return True
+    if isinstance(node, Listing):  # words between commas are prose as soon as one part is more than a name
+        return not any(isinstance(item, Text) and len(item.words.split()) > 2 for item in node.items)
     return node is not None and not (isinstance(node, Text) and len(node.words.split()) > 4)
 
 

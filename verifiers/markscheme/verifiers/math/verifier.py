@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from markscheme.verifiers.reading import READINGS, ReadAnswer, Reading, read_ans
 from markscheme.verifiers.verdict import SCORES, Verdict
 
 _SHOWN = 2000  # characters of an answer that a verdict keeps
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class MathVerifier:
@@ -146,14 +148,20 @@ class _Judged(NamedTuple):
         return Verdict(
             outcome=self.outcome,
             score=SCORES[self.outcome],
-            answer=None if self.answer is None else self.answer.strip()[:_SHOWN],
-            expected=self.expected[:_SHOWN],
+            answer=None if self.answer is None else _shown(self.answer.strip()),
+            expected=_shown(self.expected),
             reason=self.found.reason,
-            detail=self.found.detail,
+            detail=_shown(self.found.detail),
             reading=place.reading if place else None,
             span=place.span if place else None,
             seconds=time.perf_counter() - start,
         )
+
+
+def _shown(text: str) -> str:
+    """What a verdict keeps of a text: its beginning, with U+FFFD for lone surrogates, which no JSON can hold."""
+    text = text[:_SHOWN]
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
 
 
 def outcome_of(found: Comparison, given: Answer, *, broken: bool) -> Outcome:
