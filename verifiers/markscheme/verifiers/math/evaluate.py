@@ -6,6 +6,7 @@ evaluator cannot do ``Unsupported``.
 
 from __future__ import annotations
 
+import math
 import threading
 import zlib
 from collections.abc import Callable, Mapping
@@ -53,6 +54,7 @@ class Evaluator:
         self.digits = digits
         self.heavy = heavy
         self.magnitude = 1.0
+        self.dust = math.inf  # values of a smaller order are a zero's rounding errors, and no measure of anything
         self.slack: Any = 0  # absolute error that quadrature adds
         self.visits = 0
 
@@ -98,6 +100,8 @@ class Evaluator:
         for _, mantissa, exponent, bits in _parts(value):
             if mantissa:
                 order = abs(exponent + bits) * 0.30103
+                if exponent + bits < 0 and order > self.dust:
+                    continue
                 if order > MAX_MAGNITUDE:
                     raise TooLarge("a value of too many digits")
                 self.magnitude = max(self.magnitude, order)

@@ -113,14 +113,18 @@ def compare_at(left: Node, right: Node, point: dict[str, Fraction], *, heavy: bo
     digits = DIGITS
     for _ in range(3):
         one, two = Evaluator(point, digits, heavy=heavy), Evaluator(point, digits, heavy=heavy)
+        if digits > DIGITS:  # all true values showed at the first precision, and are above the root of this one
+            one.dust = two.dust = digits / 2
         a, b = one.value(left), two.value(right)
         magnitude = max(one.magnitude, two.magnitude)
         if heavy:
             break
         # The tolerance must be far below the smallest value met; in steps, as each new precision costs tables.
         needed = -(-int(2 * magnitude + 32) // DIGITS) * DIGITS
-        if needed <= digits or digits > DIGITS:
+        if needed <= digits:
             break
+        if digits > DIGITS:
+            raise Undefined("a value that grows with the precision: a pole")
         digits = needed
     ctx = one.ctx
     if heavy:
