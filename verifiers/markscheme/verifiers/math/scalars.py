@@ -16,7 +16,20 @@ from markscheme.verifiers.math.identity import (
     significant_digits,
     written_decimal,
 )
-from markscheme.verifiers.math.nodes import Based, Clock, Const, Expr, Node, Num, Op, Quantity, Ratio, Sym, symbols
+from markscheme.verifiers.math.nodes import (
+    ZERO,
+    Based,
+    Clock,
+    Const,
+    Expr,
+    Node,
+    Num,
+    Op,
+    Quantity,
+    Ratio,
+    Sym,
+    symbols,
+)
 from markscheme.verifiers.math.plain import plain_value
 from markscheme.verifiers.math.renaming import same_up_to_names
 from markscheme.verifiers.math.units import lookup
@@ -253,8 +266,12 @@ def _same_ratio(gold: Node, given: Node, policy: Conventions) -> Comparison:
 
 
 def _proportional(gold: Ratio, given: Ratio, policy: Conventions) -> Comparison:
-    for a, b in zip(gold.terms[1:], given.terms[1:], strict=True):
-        found = same_number(Op("mul", (a, given.terms[0])), Op("mul", (b, gold.terms[0])), policy)
+    zeros = [[same_number(term, ZERO, policy).equal for term in node.terms] for node in (gold, given)]
+    if zeros[0] != zeros[1]:  # a zero's cross products say nothing
+        return DIFFERENT
+    pivot = zeros[0].index(False) if False in zeros[0] else 0
+    for a, b in zip(gold.terms, given.terms, strict=True):
+        found = same_number(Op("mul", (a, given.terms[pivot])), Op("mul", (b, gold.terms[pivot])), policy)
         if not found.equal:
             return found
     return Comparison(True, Reason.EQUAL, "the same ratio")
