@@ -33,7 +33,7 @@ from markscheme.verifiers.math.nodes import (
 )
 from markscheme.verifiers.math.relations import same_statement, stated, statement_against_value
 from markscheme.verifiers.math.scalars import MISMATCH, SCALARS, same_scalar
-from markscheme.verifiers.math.sets import NoSet, region, same_region, simple_interval
+from markscheme.verifiers.math.sets import NoSet, region, same_region, simple_interval, subject
 from markscheme.verifiers.math.vectors import as_vector
 from markscheme.verifiers.math.words import NUMBER_WORDS, canonical_words
 from markscheme.verifiers.outcomes import Reason
@@ -170,7 +170,7 @@ class Comparer:
         except NoSet:
             pass
         one, two = (simple_interval(node) for node in sides)
-        if one and two:
+        if one and two and len({subject(node) for node in sides if isinstance(node, Relation)}) < 2:
             return self.intervals(one, two)
         if isinstance(sides[0], SetOp) and isinstance(sides[1], SetOp) and sides[0].head == sides[1].head:
             return self.lists.unordered(sides[0].args, sides[1].args)

@@ -172,9 +172,20 @@ def _number(node: Node) -> Any:
     return value.real
 
 
+def subject(node: Relation) -> Node:
+    """What a condition with symbolic ends is said of: the middle term, or the side that is a name, x, y, z first."""
+    if len(node.terms) == 3:
+        return node.terms[1]
+    names = [term for term in node.terms if is_name(term)] or [node.terms[0]]
+    return next((name for name in names if name in (Sym("x"), Sym("y"), Sym("z"))), names[0])
+
+
 def simple_interval(node: Node) -> Interval | None:
-    """A condition or interval with symbolic ends as an interval, or None."""
+    """A condition or interval with symbolic ends as an interval, or None; the ends may not depend on its subject."""
     if isinstance(node, Relation):
+        about = subject(node)
+        if not isinstance(about, Sym) or any(about.name in symbols(term) for term in node.terms if term != about):
+            return None
         if node.ops == ("in",) and isinstance(node.terms[1], Interval | Tuple):
             return simple_interval(node.terms[1])
         rising = all(op in ("<", "<=") for op in node.ops)
@@ -189,10 +200,9 @@ def simple_interval(node: Node) -> Interval | None:
         if len(terms) == 3 and isinstance(terms[1], Sym) and isinstance(terms[0], Expr) and isinstance(terms[2], Expr):
             return Interval(terms[0], terms[2], ops[0] == "<=", ops[1] == "<=")
         if len(terms) == 2 and isinstance(terms[0], Expr) and isinstance(terms[1], Expr):
-            if isinstance(terms[0], Sym):
+            if terms[0] == about:
                 return Interval(MINUS_INF, terms[1], False, ops[0] == "<=")
-            if isinstance(terms[1], Sym):
-                return Interval(terms[0], INF, ops[0] == "<=", False)
+            return Interval(terms[0], INF, ops[0] == "<=", False)
         return None
     if isinstance(node, Tuple) and node.brackets == "()" and len(node.items) == 2:
         low, high = node.items
