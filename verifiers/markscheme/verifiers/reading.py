@@ -356,6 +356,8 @@ def _with_unit(text: str, at: int, end: int) -> int:
     for match in re.finditer(r"\s*[-A-Za-z²³^/%\\.]+\d?", text[at:end]):
         if match.start() > 30:
             break
+        if match[0].strip() == "in" and re.match(r"\s*\w", text[at + match.end() : end]):
+            break  # "46 in total", and no inches
         if parse_unit(text[at : at + match.end()].replace("²", "^2").replace("³", "^3")) or re.fullmatch(
             r"\s*(?:\\?%|percent|a\.?m\.?|p\.?m\.?|degrees?)", text[at : at + match.end()], re.IGNORECASE
         ):

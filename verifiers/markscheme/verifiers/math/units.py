@@ -36,7 +36,7 @@ for _prefix, _power in _LONG.items():
     _add(f"{_prefix}joule", {"mass": 1, "length": 2, "time": -2}, F(10) ** _power)
     _add(f"{_prefix}newton", {"mass": 1, "length": 1, "time": -2}, F(10) ** _power)
 _add("gm gms", {"mass": 1}, F(1, 1000))
-_add("inch inches", {"length": 1}, F(254, 10000))
+_add("inch inches in", {"length": 1}, F(254, 10000))
 _add("foot feet ft", {"length": 1}, F(3048, 10000))
 _add("yard yd", {"length": 1}, F(9144, 10000))
 _add("mile mi", {"length": 1}, F(1609344, 1000))
