@@ -112,7 +112,7 @@ def _as_words(text: str, words: str) -> Node | None:
 
 
 def _math(text: str) -> Node:
-    based_number = _BASED.fullmatch(text)
+    based_number = _BASED.fullmatch(text) if text.count("{") == text.count("}") else None
     if based_number and not re.fullmatch(r"[a-zA-Z]+", based_number[1]) and re.search(r"\d", based_number[1]):
         return based(based_number[1], based_number[2])
     tokens = tokenize(text)

@@ -84,7 +84,7 @@ def make_function(head: str, arguments: tuple[Node, ...], base: Expr | None) -> 
         return Op("root", (scalar(arguments[0]), TWO)) if len(arguments) == 1 else _bad(head)
     if head == "cbrt":
         return Op("root", (scalar(arguments[0]), Num(Fraction(3))))
-    if len(arguments) != 1 or (base is not None):
+    if len(arguments) != 1 or base is not None or head == "binom":
         return _bad(head)
     return Op(head, arguments)
 

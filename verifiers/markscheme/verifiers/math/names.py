@@ -111,7 +111,7 @@ class Names(TokenStream):
             plain = all(part.kind in ("num", "word", "text", "cmd") or part.text in (",", "'", "*") for part in parts)
             one_letter = len(parts) == 1 and parts[0].text in _INDEX_LETTERS
             if parts and plain and not one_letter and not any(part.text in (r"\frac", r"\sqrt") for part in parts):
-                self.at += 1
+                self.expect("}")
                 return f"{name}_{''.join(part.text for part in parts)}", None
             self.at = start
             return name, scalar(self.group())
