@@ -300,7 +300,7 @@ def test_none_is_none() -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_lengths_that_differ_are_refused(workers: int) -> None:
-    with pytest.raises(ValueError, match=r"^as many golds as completions are needed: 2 completions, 1 golds$"):
+    with pytest.raises(ValueError, match=r"^one gold a completion is needed: 2 completions, 1 golds$"):
         VERIFIER.verify_many(["4", "5"], ["4"], workers)
 
 
