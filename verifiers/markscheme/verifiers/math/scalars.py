@@ -248,6 +248,8 @@ def _same_ratio(gold: Node, given: Node, policy: Conventions) -> Comparison:
             if proportional.equal:
                 return Comparison(None, Reason.TIME_AMBIGUOUS, "equal as ratios, different as times of day")
             return proportional
+        if any(time is not None and time % 3600 == 0 for time in times):
+            return Comparison(False, Reason.DIFFERENT, "a time of day against a ratio")
         return _proportional(gold, given, policy)
     for one, other in ((gold, given), (given, gold)):
         if isinstance(one, Ratio) and isinstance(other, Expr):
