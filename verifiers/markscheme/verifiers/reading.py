@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from markscheme.verifiers.boxes import find_boxes, last_answer
+from markscheme.verifiers.claims import is_altered, is_doubted, is_supposed, is_taken_back
 
 Reading = Literal["auto", "boxed", "gsm8k", "answer_line", "tag", "last_number"]
 READINGS: tuple[Reading, ...] = ("auto", "boxed", "gsm8k", "answer_line", "tag", "last_number")
@@ -63,6 +64,7 @@ _BESIDE = re.compile(
 _WINDOW = 4000  # characters: a sentence that is longer states no answer
 _MARKER = re.compile(
     r"(?:^|(?<=[\n.!?$)\]}*]))[ \t*_#>]{0,12}(?:the )?final answer[ *_]{0,6}(?::|=|\n|is\b:?)"
+    r"|(?:^|(?<=\n))[ \t]*(?:#{1,6}[ \t*]*|\*\*)answer[ *:]{0,4}\n"
     r"|\banswers? (?:to (?:the|this) (?:question|problem) )?"
     r"(?:is|are|would be|should be|equals|=|must be|will be)\b[ \t]?:?"
     r"|(?:^|(?<=\n))[ \t*_#>]{0,12}(?:answer|ans|A)[*_]{0,3} ?[:=]",
@@ -120,6 +122,8 @@ def _visible(completion: str, *, thinking: bool) -> tuple[int, int, str]:
 
 def _boxed(text: str) -> ReadAnswer:
     answer, span, why = last_answer(text)
+    if span is not None and answer is not None and is_taken_back(text[span[1] + 1 : span[1] + 80]):
+        return ReadAnswer(None, "boxed", span, "the box is taken back")
     return ReadAnswer(answer, "boxed", span, why or ("" if answer is not None else "no box"), "cut off" in why)
 
 
@@ -142,6 +146,8 @@ def _tag(text: str) -> ReadAnswer:
         )
     if close < 0 or opening < 0:
         return ReadAnswer(None, "tag", why="no answer tag")
+    if is_taken_back(text[close + len("</answer>") : close + 80]):
+        return ReadAnswer(None, "tag", (opening, close), "the answer is taken back")
     inner = _boxed(text[opening + 8 : close])
     if inner.text is not None and inner.span:
         return ReadAnswer(inner.text, "tag", (opening + 8 + inner.span[0], opening + 8 + inner.span[1]))
@@ -171,7 +177,12 @@ def _answer_line(text: str) -> ReadAnswer:
     last = _last_match(_MARKER, text)
     if last is None:
         return ReadAnswer(None, "answer_line", why="no answer line")
-    return _statement_after(text, last.end(), "answer_line")
+    if is_supposed(text[max(0, last.start() - 60) : last.start()].rpartition("\n")[2]):
+        return ReadAnswer(None, "answer_line", why=_NO_STATEMENT)
+    found = _statement_after(text, last.end(), "answer_line")
+    if found.text is None and last[0].endswith("\n"):
+        return ReadAnswer(None, "answer_line", why="prose follows the heading")
+    return found
 
 
 def _statement_after(text: str, start: int, reading: str) -> ReadAnswer:
@@ -179,7 +190,7 @@ def _statement_after(text: str, start: int, reading: str) -> ReadAnswer:
     while start < len(text) and text[start] in " \t\n*_:":
         start += 1
     end = _sentence_end(text, start)
-    if end < 0 or _POLITE.match(text[start:end].strip()):
+    if end < 0 or text[end : end + 1] == "?" or _POLITE.match(text[start:end].strip()):
         return ReadAnswer(None, reading, why=_NO_STATEMENT)
     return _value_in(text, start, end, reading)
 
@@ -245,7 +256,7 @@ def _sentence_value(text: str, start: int, stop: int) -> ReadAnswer:
     for begin, end in formulas:
         outside[begin:end] = "\x00" * (end - begin)
     plain = "".join(outside)
-    if _DENIAL.search(plain):
+    if _DENIAL.search(plain) or is_doubted(plain) or text[stop : stop + 1] == "?" or plain.endswith("?"):
         return ReadAnswer(None, "auto", why="the last sentence denies a value")
     copula = None
     for mark in _COPULA.finditer(plain):
@@ -326,8 +337,9 @@ def _value_in(text: str, start: int, end: int, reading: str, *, single: bool = F
     values = sorted([*formulas, *outside])
     if len(values) == 1 and (values[0][0] == begin or not single):
         stop = _with_unit(text, values[0][1], whole.span[1])
-        before = text[begin : values[0][0]]
-        if not _DENIAL.search(before) and not _BESIDE.search(before):
+        before, after = text[begin : values[0][0]], text[values[0][1] : whole.span[1] + 80]
+        kept = not _DENIAL.search(before) and not _BESIDE.search(before) and not is_altered(before, after)
+        if kept and not is_taken_back(after):
             return _trimmed(text, values[0][0], stop, reading) or nothing
     copula = None
     for copula in _COPULA.finditer(text, begin, whole.span[1]):

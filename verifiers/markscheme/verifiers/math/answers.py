@@ -31,6 +31,14 @@ _TEXT_MARKS = re.compile(
 _CHOICE = re.compile(
     r"\s*(?:\((?P<a>[A-Z])\)|(?P<b>[A-Z])(?:\)|\.(?!\d)|:)|option\s+(?P<c>[A-Z])\b)\s*(?P<rest>.*)", re.DOTALL
 )
+# What follows a choice's letter and belongs to a formula, a list or a denial rather than to the choice.
+_NO_REST = re.compile(
+    r"[\s$]*(?:[=+*/^<>,;&|_)?…-]|\.\.|\\(?:cup|cap|in|le|ge|cdot|times|pm|to|or|and|[lc]?dots|rightarrow|vee|wedge)\b"
+    r"|\(?\s*(?:or|and|not|nor|is(?!\s+(?:correct|right|true))|isn't|maybe|perhaps|wrong|incorrect|no(?=\W*$)|if"
+    r"|times|percent|thousand|million)\b)",
+    re.IGNORECASE,
+)
+_OTHER_CHOICE = re.compile(r"\b(?:or|and|maybe)\W{0,3}\(?[A-J]\)?\W*$")
 _CHOICES = re.compile(r"\(?[A-J]\)?(?:\s*(?:,|and|&)\s*(?:and\s+)?\(?[A-J]\)?)+")
 _WORDY = re.compile(r"[^\W\d_]+(?:(?:[\s'’.,;:!?()\"]+|-)[^\W\d_]+)*[.!?]?")
 _BASED = re.compile(
@@ -81,7 +89,8 @@ def _as_choice(words: str) -> Node | None:
         return None
     rest = found["rest"].strip()
     letter = found["a"] or found["b"] or found["c"]
-    if rest and re.match(r"[=+*/^<>,_)-]|\\(?:cup|cap|in|le|ge|cdot|times|pm)", rest):
+    glued = rest and words[: found.start("rest")].endswith(")") and rest[0].isalnum()
+    if rest and (glued or _NO_REST.match(rest) or _OTHER_CHOICE.search(rest)):
         return None
     if found["b"] and rest and not re.match(r"[A-Z]\s*[.):]", words):
         return None
