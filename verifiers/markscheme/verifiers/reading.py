@@ -365,8 +365,10 @@ def _with_unit(text: str, at: int, end: int) -> int:
     from markscheme.verifiers.math.units import parse_unit  # noqa: PLC0415
 
     best = at
+    if text[at - 1] == ",":
+        return at
     for match in re.finditer(r"\s*[-A-Za-z²³^/%\\.]+\d?", text[at:end]):
-        if match.start() > 30:
+        if match.start() > 30 or re.match(r"\s*in\s+[a-z]", text[at + match.start() : end]):  # 72 in all
             break
         if match[0].strip() == "in" and re.match(r"\s*\w", text[at + match.end() : end]):
             break  # "46 in total", and no inches
