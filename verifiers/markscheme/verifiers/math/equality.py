@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from markscheme.verifiers.math.answers import Answer, parse_answer
 from markscheme.verifiers.math.comparison import DIFFERENT, EQUAL, Comparison
+from markscheme.verifiers.math.congruences import same_congruence
 from markscheme.verifiers.math.conventions import Conventions
 from markscheme.verifiers.math.identity import rational
 from markscheme.verifiers.math.lexer import NotMath, TooLarge
@@ -99,6 +100,9 @@ class Comparer:
     def qualified(self, gold: Node, given: Node) -> Comparison:
         """Statements under conditions: the conditions must be equal too."""
         if isinstance(gold, Qualified) and isinstance(given, Qualified):
+            congruence = same_congruence(gold, given, self)
+            if congruence is not None:
+                return congruence
             body = self(gold.body, given.body)
             return self(gold.condition, given.condition) if body.equal else body
         return Comparison(False, Reason.DIFFERENT, "a condition stands on one side only")
@@ -114,8 +118,9 @@ class Comparer:
         assert isinstance(text, Text)  # noqa: S101
         if text.words == "none" and (other == NamedSet("empty") or other == FiniteSet(())):
             return EQUAL
-        if text.words == "reals" and (other == NamedSet("R") or self.sets(NamedSet("R"), other) == EQUAL):
-            return EQUAL
+        if text.words == "reals":
+            found = self.sets(NamedSet("R"), other)
+            return EQUAL if found and found.equal else MISMATCH
         if text.words == "infinity" and other == Const("inf"):
             return EQUAL
         if isinstance(other, Sym):
@@ -156,7 +161,8 @@ class Comparer:
     def sets(self, gold: Node, given: Node) -> Comparison | None:
         """Sets of reals in all their forms; None where the pair is not for sets."""
         pair = (gold, given)
-        if not any(isinstance(node, Interval | SetOp | NamedSet | SetBuilder) or _is_condition(node) for node in pair):
+        kinds = Interval | SetOp | NamedSet | SetBuilder | Logic
+        if not any(isinstance(node, kinds) or _is_condition(node) for node in pair):
             return None
         sides = [self.named(node) for node in pair]
         if not all(isinstance(node, SETS | Tuple | Logic) or _is_condition(node) for node in sides):
@@ -185,6 +191,8 @@ class Comparer:
                 return self(node.terms[1], other) if node is sides[0] else self(other, node.terms[1])
         if all(isinstance(node, NamedSet | FiniteSet | Tuple) for node in sides):
             return DIFFERENT
+        if any(isinstance(node, Tuple) for node in sides):
+            return self.closed_pair(*sides)
         return Comparison(None, Reason.BEYOND_KNOWLEDGE, "sets that no method decides", heavy=True)
 
     def named(self, node: Node) -> Node:
@@ -201,6 +209,18 @@ class Comparer:
             return Comparison(False, Reason.DIFFERENT, "different brackets")
         low = self(one.low, two.low)
         return self(one.high, two.high) if low.equal else low
+
+    def closed_pair(self, one: Node, two: Node) -> Comparison:
+        """A tuple that is no interval against a set: ``[1, 2]`` may be a vector, anything else differs."""
+        sides = [
+            Tuple((node.low, node.high), "<>")
+            if isinstance(node, Interval) and node.low_closed and node.high_closed
+            else node
+            for node in (one, two)
+        ]
+        if all(isinstance(node, Tuple) and node.brackets == "<>" for node in sides):
+            return self.vectors(*sides)
+        return DIFFERENT
 
     def logic(self, gold: Node, given: Node) -> Comparison:
         """Conditions joined by and / or, in any order."""

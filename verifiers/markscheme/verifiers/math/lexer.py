@@ -31,7 +31,7 @@ class Token(NamedTuple):
 
 
 END = Token("end", "")
-_GROUP = r"(?:\{,\}|,?\s?\\!\s?|\\,)"
+_GROUP = r"(?:\{,\}|,?\s?\\!\s?|\\[,;:])"
 _NUMBER = re.compile(
     rf"""(?P<group>[1-9]\d{{0,2}}(?:{_GROUP}\d{{3}})+(?!\d)(?:\.\d+)?)
     |(?P<comma>[1-9]\d{{0,2}}(?:,\d{{3}})+(?!,?\d)(?:\.\d+)?)
@@ -84,7 +84,7 @@ _SYNONYMS = {
     r"\ldots": r"\dots \cdots \dotsc \dotsb",
     r"\wedge": r"\land",
     r"\vee": r"\lor",
-    r"\mod": r"\bmod \pmod",
+    r"\mod": r"\bmod",
     r"\degree": r"\textdegree",
     r"\phi": r"\varphi",
     r"\epsilon": r"\varepsilon",

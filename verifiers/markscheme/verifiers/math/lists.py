@@ -18,6 +18,7 @@ from markscheme.verifiers.math.nodes import (
     Num,
     Op,
     Relation,
+    Sym,
     Tuple,
 )
 from markscheme.verifiers.math.relations import Stated, stated
@@ -38,6 +39,15 @@ def has_dots(node: object) -> bool:
     return isinstance(node, Dots)
 
 
+def members(node: Node) -> Node:
+    """``x ∈ {1, 2}`` as the set."""
+    if isinstance(node, Relation) and node.ops == ("in",):
+        name, values = node.terms
+        if isinstance(name, Sym | Tuple) and isinstance(values, FiniteSet):
+            return values
+    return node
+
+
 # Lists ----------------------------------------------------------------------------------------------------------
 
 
@@ -49,6 +59,7 @@ class Lists:
 
     def compare(self, gold: Node, given: Node) -> Comparison:
         """A list or set against anything."""
+        gold, given = members(gold), members(given)
         named, other = self.assignments(gold), self.assignments(given)
         if named and other:
             return self.by_name(named, other)
@@ -112,6 +123,11 @@ class Lists:
 
     def assignments(self, node: Node) -> list[tuple[Node, Node]] | None:
         """``x=2, y=-3`` as names and values, when every item is one and the names differ."""
+        if isinstance(node, Relation) and node.ops == ("=",):  # (x, y) = (1, 2)
+            left, right = node.terms
+            if isinstance(left, Tuple) and isinstance(right, Tuple) and len(left.items) == len(right.items):
+                each = zip(left.items, right.items, strict=True)
+                node = Tuple(tuple(Relation(pair, ("=",)) for pair in each))
         if not isinstance(node, Listing | Tuple | FiniteSet) or not node.items:
             return None
         pairs = []

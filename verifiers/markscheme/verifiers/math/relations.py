@@ -266,7 +266,8 @@ def _same_stated(one: Stated, two: Stated, compare: Compare) -> Comparison | Non
 
 def _same_names(label: Node, other: Node) -> bool:
     def plain(node: Node) -> str:
-        return re.sub(r"[{}\s]|text|\\max|\\min", lambda m: m[0][1:] if m[0][0] == "\\" else "", str(node))
+        name = re.sub(r"\\+(max|min)", r"\1", str(node))
+        return re.sub(r"[{}\s]|text|\\+(?:vec|overrightarrow)", "", name)
 
     return plain(label) == plain(other)
 

@@ -136,6 +136,9 @@ def _solve(left: Node, op: str, right: Node, variable: Node) -> Node:
             first = _solve(body, sign, outer, variable)
             second = _solve(body, other, neg(outer), variable)
             return SetOp("intersection" if within and sign != "=" else "union", (first, second))
+    for outer, sign in ((right, op), (left, FLIPPED[op])):
+        if (outer == INF and sign in ("<", "<=")) or (outer == MINUS_INF and sign in (">", ">=")):
+            return REALS
     difference = Op("add", (left, neg(right)))
     constant = substitute(difference, variable.name, ZERO)
     slope = Op("add", (substitute(difference, variable.name, ONE), neg(_expr(constant))))
