@@ -17,6 +17,7 @@ from markscheme.verifiers.math.names import is_product_word
 from markscheme.verifiers.math.nodes import Choice, Clock, Const, Listing, Node, Sym, Text
 from markscheme.verifiers.math.notation import repair, unwrap
 from markscheme.verifiers.math.plain import plain_number, plain_value
+from markscheme.verifiers.math.rewrites import rewrite
 from markscheme.verifiers.math.signs import expand_signs
 from markscheme.verifiers.math.stream import Calculus
 from markscheme.verifiers.math.words import canonical_words, plain_words
@@ -29,7 +30,9 @@ _TEXT_MARKS = re.compile(
     r"\\(?:text(?:bf|it|rm|normal)?|mbox|mathrm|mathbf|textsf|emph|hbox)\s*(?=\{)|[{}~]|\\[ ,;!:]|\\quad|\*\*"
 )
 _CHOICE = re.compile(
-    r"\s*(?:\((?P<a>[A-Z])\)|(?P<b>[A-Z])(?:\)|\.(?!\d)|:)|option\s+(?P<c>[A-Z])\b)\s*(?P<rest>.*)", re.DOTALL
+    r"\s*(?:\((?P<a>[A-Z])\)|(?P<b>[A-Z])(?:\)|\.(?!\d)|:)"
+    r"|(?:[Oo]ption|[Cc]hoice|[Aa]nswer choice)\s*:?\s*\(?(?P<c>[A-Z])\b\)?)\s*(?P<rest>.*)",
+    re.DOTALL,
 )
 # What follows a choice's letter and belongs to a formula, a list or a denial rather than to the choice.
 _NO_REST = re.compile(
@@ -148,6 +151,7 @@ def _parse(raw: str) -> Answer:
     if plain is not None:
         return Answer(raw, plain, value=plain_value(plain))
     text = unwrap(repair(raw))
+    text = unwrap(rewrite(text))
     if not text:
         return Answer(raw, None, "nothing is there")
     words = _bare_words(text)

@@ -15,6 +15,7 @@ from markscheme.verifiers.math.nodes import (
     FiniteSet,
     Interval,
     Logic,
+    Matrix,
     NamedSet,
     Node,
     Num,
@@ -42,6 +43,23 @@ def based(digits: str, base: str) -> Node:
     if not 2 <= number <= 36 or any(char not in alphabet for char in digits.lstrip("-").replace(".", "", 1)):
         raise NotMath(f"{digits} is no number in base {number}")
     return Based(digits, number)
+
+
+def _nested_list(items: list[Node]) -> Node | None:
+    """``[[1,2],[3,4]]`` as a matrix, ``[(1,2),(3,4)]`` as a set of points."""
+    rows = [
+        (item.low, item.high)
+        if isinstance(item, Interval) and item.low_closed and item.high_closed
+        else item.items
+        if isinstance(item, Tuple) and item.brackets == "[]"
+        else ()
+        for item in items
+    ]
+    if all(rows) and len({len(row) for row in rows}) == 1:
+        return Matrix(tuple(tuple(row) for row in rows))
+    if all(isinstance(item, Tuple) and item.brackets == "()" for item in items):
+        return FiniteSet(tuple(items))
+    return None
 
 
 class Brackets(ExpressionParser):
@@ -139,6 +157,8 @@ class Brackets(ExpressionParser):
             if pair not in ("()", "[]"):
                 raise NotMath(f"one value in {pair}")
             return items[0]
+        if pair == "[]" and (nested := _nested_list(items)):
+            return nested
         if pair in ("()", "[]") and not (pair == "[]" and len(items) == 2):
             return Tuple(tuple(items), pair)
         if len(items) == 2 and pair in ("[]", "(]", "[)", "][", "]]", "[[", "](", ")["):

@@ -101,10 +101,16 @@ class ExpressionParser(Functions):
         """Whether the next token begins a factor of the running product."""
         token = self.now
         if token.kind == "num":
+            if self.tokens[self.at - 1].text == "!":  # 3!7!
+                return not token.spaced or self.ahead().text == "!"
             # Only the "1/2" of "16 1/2" may follow a number; a number may follow a closed group, as in "2^{n}3".
             return not isinstance(left, Num) and self.tokens[self.at - 1].text in ("}", ")", "]") and not token.spaced
         if token.kind == "word":
+            if token.text == "U" and isinstance(left, SETS | Tuple):
+                return False
             return self.word_is_factor(token, left)
+        if token.text == "[" and (self.ahead() is END or self.ahead().text in (",", r"\cup", r"\cap", r"\setminus")):
+            return False  # ]a, b[
         if token.kind == "text":
             return self.level > 0 and token.text in FUNCTIONS
         if token.text == "|":
@@ -141,6 +147,8 @@ class ExpressionParser(Functions):
             n += 2 if self.ahead(n).text == "^" else 0
         if self.ahead(n).text == "=":  # 1 h = 60 min
             return any(token.kind in ("word", "text") and lookup(token.text) for token in self.tokens[self.at + n :])
+        if self.ahead(n).kind == "num" and lookup(self.ahead(n + 1).text):  # 2 h 30 min
+            return True
         return self.ahead(n) is END or self.ahead(n).text in (",", ";", "and", "or")
 
     def power(self) -> Node:
@@ -166,6 +174,8 @@ class ExpressionParser(Functions):
 
     def raised(self, base: Node) -> Node:
         """The power whose exponent comes next; ``f^{-1}(x)`` is the inverse function applied."""
+        if isinstance(base, Matrix | Tuple) and self.transposes():
+            return base if isinstance(base, Tuple) else Matrix(tuple(zip(*base.rows, strict=True)))
         exponent = self.exponent()
         if self.now.text == "_" and isinstance(base, Sym) and "_" not in base.name:  # v^2_0
             base = self.applied(base.name)
@@ -179,6 +189,16 @@ class ExpressionParser(Functions):
         if isinstance(base, Matrix | Tuple):
             raise NotMath("a power of a matrix or tuple")
         return Op("pow", (scalar(base), exponent))
+
+    def transposes(self) -> bool:
+        r"""Read ``T``, ``\top`` or either of them in braces as the exponent of a matrix or tuple."""
+        braced = self.now.text == "{"
+        if (self.ahead() if braced else self.now).text not in ("T", "t", r"\top", r"\intercal") or (
+            braced and self.ahead(2).text != "}"
+        ):
+            return False
+        self.at += 3 if braced else 1
+        return True
 
     def exponent(self) -> Expr:
         """What stands after ``^``: a group, or one signed atom with its own exponent."""

@@ -7,6 +7,7 @@ from markscheme.verifiers.math.brackets import NAMED_SETS, restates_domain
 from markscheme.verifiers.math.lexer import END, NotMath
 from markscheme.verifiers.math.names import is_product_word
 from markscheme.verifiers.math.nodes import (
+    Const,
     Expr,
     Interval,
     Listing,
@@ -97,7 +98,11 @@ class AnswerParser(Quantities):
             if isinstance(condition, Relation) and restates_domain(condition):
                 return node
             return Qualified(node, condition)
-        if self.accept(r"\mod"):
+        if isinstance(node, Relation) and node.ops == ("equiv",):
+            last = node.terms[1]
+            if isinstance(last, Op) and last.head == "mod":  # x ≡ 3 mod 7
+                return Qualified(Relation((node.terms[0], last.args[0]), node.ops), Op("modulus", last.args[1:]))
+        if self.accept(r"\mod", r"\pmod"):
             return Qualified(node, Op("modulus", (scalar(self.group() if self.now.text == "{" else self.power()),)))
         return node
 
@@ -167,6 +172,13 @@ class AnswerParser(Quantities):
         return node
 
 
+def _is_half_line(node: Node) -> bool:
+    """Whether a node is an interval that is half open or reaches infinity: several of them in a list are a union."""
+    if isinstance(node, Tuple) and node.brackets == "()" and len(node.items) == 2:
+        return any(item in (Const("inf"), Op("neg", (Const("inf"),))) for item in node.items)
+    return isinstance(node, Interval) and not (node.low_closed and node.high_closed)
+
+
 def assemble(groups: list[list[Node]], words: set[str]) -> Node:
     """Make one node of the elements of a list, in their groups between semicolons."""
     if len(groups) > 1 and any(len(group) > 1 for group in groups):
@@ -183,6 +195,14 @@ def assemble(groups: list[list[Node]], words: set[str]) -> Node:
     ] or items
     if len(kept) == 1:
         return kept[0]
+    if all(_is_half_line(item) for item in kept):
+        tree = kept[0]
+        for item in kept[1:]:
+            tree = SetOp("union", (tree, item))
+        return tree
+    first = kept[0]
+    if isinstance(first, Relation) and first.ops == ("!=",) and all(isinstance(item, Expr) for item in kept[1:]):
+        kept = [first, *(Relation((first.terms[0], item), ("!=",)) for item in kept[1:])]
     orders = ("<", ">", "<=", ">=", "!=")
     if all(isinstance(item, Relation) and item.ops[0] in (*orders, "in") for item in kept):
         head = "or" if "or" in words else "and"

@@ -42,6 +42,9 @@ class Names(TokenStream):
         if token.text in FUNCTIONS:
             self.at += 1
             return self.function(FUNCTIONS[token.text])
+        if token.text.casefold() in ("infinity", "pi"):
+            self.at += 1
+            return Const(CONSTANTS[token.text.casefold()])
         if len(token.text) == 1 and token.text.isalpha():
             self.at += 1
             return self.applied(token.text)

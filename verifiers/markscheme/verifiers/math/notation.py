@@ -222,6 +222,9 @@ _WRAPS = [
     (re.compile(r"\A`+([^`]*)`+\Z", re.DOTALL), "`"),
     (re.compile(r"\A\"([^\"]*)\"\Z", re.DOTALL), '"'),
 ]
+_FORMULA_TEXT = re.compile(
+    r"\A\\(?:text(?:bf|it|rm|normal)?|mbox|mathbf|mathrm|boldsymbol|bm)\s*(?=\{.*[\d\\])", re.DOTALL
+)
 _BOX = re.compile(r"\A\\(?:boxed|fbox|framebox)\s*(?=\{)")
 
 
@@ -255,7 +258,7 @@ def unwrap(text: str) -> str:
         for pattern, mark in _WRAPS:
             if text.startswith(mark) and (whole := pattern.match(text)) and mark not in whole[1]:
                 text = whole[1]
-        box = _BOX.match(text)
+        box = _BOX.match(text) or _FORMULA_TEXT.match(text)
         start = box.end() if box else 0
         if text[start : start + 1] == "{" and closing_brace(text, start) == len(text) - 1:
             text = text[start + 1 : -1]
