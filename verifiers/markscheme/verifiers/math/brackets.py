@@ -37,7 +37,7 @@ def restates_domain(relation: Relation) -> bool:
 
 def based(digits: str, base: str) -> Node:
     """A number in a base. Raises NotMath for digits that the base does not have."""
-    number = NUMBER_WORDS.get(base.casefold(), 0) or int(base)
+    number = NUMBER_WORDS.get(base.casefold(), 0) or (int(base) if base.isdecimal() else 0)
     digits = digits.upper().lstrip("+")
     alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:number]
     if not 2 <= number <= 36 or any(char not in alphabet for char in digits.lstrip("-").replace(".", "", 1)):

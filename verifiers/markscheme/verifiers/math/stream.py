@@ -22,7 +22,7 @@ class TokenStream(ABC):
     """
 
     def __init__(self, tokens: list[Token]) -> None:
-        self.tokens = [*tokens, END]
+        self.tokens = [*tokens, *[END] * 8]  # no step of the grammar passes more than these at once
         self.at = 0
         self.level = 0
         self.depth = 0
