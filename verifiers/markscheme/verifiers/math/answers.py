@@ -36,7 +36,7 @@ _CHOICE = re.compile(
 )
 # What follows a choice's letter and belongs to a formula, a list or a denial rather than to the choice.
 _NO_REST = re.compile(
-    r"[\s$]*(?:[=+*/^<>,;&|_)?…-]|\.\.|\\(?:cup|cap|in|le|ge|cdot|times|pm|to|or|and|[lc]?dots|rightarrow|vee|wedge)\b"
+    r"[\s$]*(?:[=+*/^<>,;&|_)?…-]|\.\.|\\(?:cup|cap|in|le|ge|cdot|times|pm|to|ne|neq|or|and|[lc]?dots|rightarrow|vee|wedge)\b"
     r"|\(?\s*(?:or|and|not|nor|is(?!\s+(?:correct|right|true))|isn't|maybe|perhaps|wrong|incorrect|no(?=\W*$)|if"
     r"|times|percent|thousand|million)\b)",
     re.IGNORECASE,

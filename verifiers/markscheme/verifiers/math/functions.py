@@ -363,9 +363,13 @@ class Functions(Names):
         self.level -= 1
         rows = [one for one in [*rows, tuple(row)] if one]
         self.expect("{")
+        closed = self.now.text
         self.at += 1
-        self.accept("*")
+        if self.accept("*"):
+            closed += "*"
         self.expect("}")
+        if closed != name:
+            raise NotMath(f"the environment {name} ended as {closed[:20]}")
         if not rows or len({len(one) for one in rows}) != 1:
             raise NotMath("a matrix whose rows differ in length")
         matrix = Matrix(tuple(rows))

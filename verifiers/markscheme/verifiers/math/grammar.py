@@ -24,7 +24,7 @@ from markscheme.verifiers.math.nodes import (
 )
 from markscheme.verifiers.math.quantities import Quantities
 from markscheme.verifiers.math.units import lookup
-from markscheme.verifiers.math.words import CONDITION_WORDS, EMPTY_PHRASES, plain_words
+from markscheme.verifiers.math.words import ALTERING_WORDS, CONDITION_WORDS, EMPTY_PHRASES, plain_words
 
 _RELATIONS = {op: op for op in ("=", "<", ">", "<=", ">=", "!=")} | {
     "==": "=",
@@ -136,6 +136,9 @@ class AnswerParser(Quantities):
             words.append(self.now.text)
             self.at += 1
         name = " ".join(words).strip()
+        if ALTERING_WORDS.intersection(name.casefold().split()):
+            self.at = start
+            return None
         wordy = bool(words) and (len(words) > 1 or self.tokens[start].kind == "text" or not is_product_word(name))
         if name.endswith(":") and len(name) > 2:
             return Sym(plain_words(name))

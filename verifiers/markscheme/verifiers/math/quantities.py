@@ -133,7 +133,10 @@ class Quantities(Brackets):
         if parse_unit(words) is None and not _BASE_WORDS.fullmatch(words.casefold()):
             nouns = plain_words(words).split()
             if plain_words(words) not in _PERCENT_WORDS and (
-                len(nouns) > 5 or any(noun in STATEMENT_WORDS for noun in nouns)
+                len(nouns) > 5
+                or nouns[0] in ("squared", "cubed")
+                or any(noun in STATEMENT_WORDS for noun in nouns)
+                or (len(parts[-1]) == 1 and parse_unit(" ".join(parts[:-1])) is not None)
             ):
                 self.at = start
                 raise NotMath(f"words that are no unit: {words[:40]!r}")

@@ -57,9 +57,14 @@ def is_family_parameter(node: Expr, name: str) -> bool:
 
 
 def rename_bound_arguments(left: Op, right: Op, body: Expr) -> Expr | None:
-    """``f(z) = z`` against ``f(x) = …``: the body with right's arguments named as left's, or None."""
+    """``f(z) = z`` against ``f(x) = …``: the body with right's arguments named as left's, or None.
+
+    Where the body holds one of left's arguments free, it is another function: what is returned equals no other body.
+    """
     if left.head != right.head or len(left.args) != len(right.args):
         return None
+    if symbols(left) & (symbols(body) - symbols(right)):  # f(y) = x + 1 is no f(x) = x + 1
+        return Op("app:", (right, body))
     for new, old in zip(left.args, right.args, strict=True):
         if isinstance(new, Sym) and isinstance(old, Sym):
             if new != old:

@@ -98,7 +98,12 @@ STATEMENT_WORDS = frozenset(
     "not no is are was be or and but if for when than wrong except plus minus times divided of only with"
     " without where each never isn't aren't neither nor least most more less greater fewer between about"
     " approximately roughly to over under both either cannot can't nan dozen half quarter hundred thousand"
-    " million billion trillion double twice percent base modulo mod".split()
+    " million billion trillion double twice percent base modulo mod maybe perhaps possibly probably unless instead".split()
+)
+# Words that make another statement of the one that follows: no name of a quantity holds one of them.
+ALTERING_WORDS = frozenset(
+    "not no isn't aren't neither nor never least most more less greater fewer between about half quarter twice double"
+    " except wrong without cannot can't maybe perhaps than approximately roughly".split()
 )
 # Phrases that restate the whole domain or only introduce the value: they add nothing and are dropped.
 EMPTY_PHRASES = re.compile(
