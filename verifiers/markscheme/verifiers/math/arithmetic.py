@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from markscheme.verifiers.math.lexer import NotMath
-from markscheme.verifiers.math.nodes import TWO, Const, Expr, Matrix, Node, Num, Op, Tuple, neg
+from markscheme.verifiers.math.nodes import TWO, Const, Expr, Matrix, Node, Num, Op, Sym, Tuple, neg
 
 
 def is_numeric(node: Node) -> bool:
@@ -70,6 +70,15 @@ def _dot(row: tuple[Node, ...], column: tuple[Node, ...]) -> Node:
     return total
 
 
+def substitute_imaginary(node: Expr) -> Expr:
+    """The body of a sum over i, where i is no imaginary unit."""
+    if node == Const("i"):
+        return Sym("i")
+    if isinstance(node, Op):
+        return Op(node.head, tuple(substitute_imaginary(arg) if isinstance(arg, Expr) else arg for arg in node.args))
+    return node
+
+
 def make_function(head: str, arguments: tuple[Node, ...], base: Expr | None) -> Node:
     """The node of a named function. Raises NotMath for a wrong number of arguments."""
     if head == "log" and len(arguments) == 2 and base is None:
@@ -78,6 +87,8 @@ def make_function(head: str, arguments: tuple[Node, ...], base: Expr | None) -> 
         return Op("logb", (scalar(arguments[0]), base))
     if head in ("gcd", "lcm", "max", "min"):
         return Op(head, arguments)
+    if head == "cis" and len(arguments) == 1:
+        return Op("exp", (Op("mul", (Const("i"), scalar(arguments[0]))),))
     if head == "binom" and len(arguments) == 2:
         return Op("binom", arguments)
     if head == "sqrt":

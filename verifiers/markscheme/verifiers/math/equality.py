@@ -118,8 +118,9 @@ class Comparer:
         assert isinstance(text, Text)  # noqa: S101
         if text.words == "none" and (other == NamedSet("empty") or other == FiniteSet(())):
             return EQUAL
-        if text.words == "reals":
-            found = self.sets(NamedSet("R"), other)
+        if text.words in ("reals", "integers"):
+            named = NamedSet("R" if text.words == "reals" else "Z")
+            found = EQUAL if other == named else self.sets(named, other)
             return EQUAL if found and found.equal else MISMATCH
         if text.words == "infinity" and other == Const("inf"):
             return EQUAL

@@ -106,13 +106,15 @@ class ExpressionParser(Functions):
             # Only the "1/2" of "16 1/2" may follow a number; a number may follow a closed group, as in "2^{n}3".
             return not isinstance(left, Num) and self.tokens[self.at - 1].text in ("}", ")", "]") and not token.spaced
         if token.kind == "word":
+            if token.text in ("C", "F") and isinstance(left, Op) and left.head == "deg" and self.level == 0:
+                return False
             if token.text == "U" and isinstance(left, SETS | Tuple):
                 return False
             return self.word_is_factor(token, left)
         if token.text == "[" and (self.ahead() is END or self.ahead().text in (",", r"\cup", r"\cap", r"\setminus")):
             return False  # ]a, b[
         if token.kind == "text":
-            return self.level > 0 and token.text in FUNCTIONS
+            return token.text in FUNCTIONS and (self.level > 0 or lookup(token.text) is None)
         if token.text == "|":
             return self.bars == 0 and self.bar_opens()
         return token.text in ("(", "[", "{", r"\langle") or (token.kind == "cmd" and self.is_atom_command(token.text))

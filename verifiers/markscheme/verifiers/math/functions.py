@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from markscheme.verifiers.math.arithmetic import make_function, minus, scalar
+from markscheme.verifiers.math.arithmetic import make_function, minus, scalar, substitute_imaginary
 from markscheme.verifiers.math.lexer import END, NotMath, Token
 from markscheme.verifiers.math.names import Names
 from markscheme.verifiers.math.nodes import ONE, TWO, Const, Dots, Expr, Matrix, Node, Num, Op, Sym
@@ -299,6 +299,8 @@ class Functions(Names):
         self.level -= 1
         if not isinstance(variable, Sym):
             raise NotMath("a running index that is not a letter")
+        if variable.name == "i":
+            body = substitute_imaginary(body)
         return Op(head, (body, variable, low, high))
 
     def integral(self) -> Node:

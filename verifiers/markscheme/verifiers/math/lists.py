@@ -39,6 +39,13 @@ def has_dots(node: object) -> bool:
     return isinstance(node, Dots)
 
 
+def in_axis_order(named: list[tuple[Node, Node]] | None) -> tuple[Node, ...] | None:
+    """The values of ``y=4, x=3`` as the coordinates that they are; None where the names are no axes."""
+    if not named or not all(name in (Sym("x"), Sym("y"), Sym("z")) for name, _ in named):
+        return None
+    return tuple(value for _, value in sorted(named, key=lambda pair: str(pair[0])))
+
+
 def members(node: Node) -> Node:
     """``x ∈ {1, 2}`` as the set."""
     if isinstance(node, Relation) and node.ops == ("in",):
@@ -69,6 +76,7 @@ class Lists:
         if has_dots(gold) or has_dots(given):
             return self.with_dots(mine, yours)
         if isinstance(gold, Tuple | Matrix) or isinstance(given, Tuple | Matrix):
+            mine, yours = in_axis_order(named) or mine, in_axis_order(other) or yours
             if isinstance(gold, FiniteSet) or isinstance(given, FiniteSet):
                 return Comparison(False, Reason.TYPE_MISMATCH, "a set against a tuple")
             return self.ordered(mine, yours)

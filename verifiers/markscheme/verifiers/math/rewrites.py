@@ -13,6 +13,10 @@ _UNIT = (
     r"|degrees?|dollars?)"
 )
 _MOD = r"(?:(?:text|mathrm|operatorname)\s*\{\s*)?(?:b|p)?mod\b\s*\}?"
+_ALL_REALS = (
+    r"(?:\\text\s*\{)?\s*all\s+real(?:s|\s+numbers?)(?:\s+x)?,?\s+except(?:\s+for)?(?:\s+at)?\s*\}?\s*(?:x\s*=\s*)?"
+)
+_CASES = re.compile(r"\\begin\{(cases|aligned|align\*?|gathered)\}(.*?)\\end\{\1\}", re.DOTALL)
 _HAT = r"(?:hat|widehat|vec)"
 _BOLD = r"(?:mathbf|boldsymbol|bm)"
 _ANSWER_WORDS = r"(?:the\s+)?(?:final\s+|correct\s+)?ans(?:wer)?(?:\s+is)?\s*:?"
@@ -29,10 +33,25 @@ _RULES: list[_Rule] = [
         ("_", r"(?<![\w^_\\})])(?:\(\s*(\d[0-9A-Z]*)\s*\)|\{\s*(\d[0-9A-Z]*)\s*\})\s*(?=_)", r"\1\2", 0),
         ("_{(", r"(?<=[\dA-F])_\{\((\d{1,2})\)\}", r"_{\1}", 0),
         ("base", r"(?<=[\dA-F])\s*\\text\s*\{\s*\(?(?:in\s+)?base\s*\}\s*\$?\{?(\d{1,2})\}?\Z", r"_{\1}", 0),
-        ("<", r"((?:\A|=)\s*)(?:\\left\s*)?<([^<>=]*,[^<>=]*?)(?:\\right\s*)?>\s*\Z", r"\1\\langle \2\\rangle ", 0),
+        (
+            "<",
+            r"((?:\A|=)\s*)(?:\\left\s*)?<([^<>=,]{1,80}(?:,[^<>=,]{1,80}){1,9}?)(?:\\right\s*)?>\s*\Z",
+            r"\1\\langle \2\\rangle ",
+            0,
+        ),
         ("mod", rf"\\?\(\s*\\?{_MOD}\s*\\?\s*([^()]{{1,40}}?)\s*\\?\)", r"\\pmod{\1}", 0),
         ("C", rf"(?:\{{\}})?\s*(?:_|\^){_N}\s*C\s*_{_N}", r"\\binom{\1}{\2}", 0),
         ("to", r"\A(\d[\d.]*)\s*(?:\\text\s*\{\s*to\s*\}|\bto\b)\s*(\d[\d.]*)\Z", r"\1:\2", 0),
+        ("out of", r"\A(\d+)\s*(?:\\text\s*\{\s*)?out of\s*\}?\s*(\d+)\Z", r"\\frac{\1}{\2}", 0),
+        ("US", r"\A(?:\\text\s*\{\s*)?USD?\s*\}?[\s~]*(?:\\?\$)?\s*(?=\d)", r"\\$", 0),
+        ("10", r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*))", r"\\times ", 0),
+        ("quad", r"\\q?quad\s*(?=[a-zA-Z](?:_\{?\w\}?)?\s*=)", ", ", 0),
+        (
+            "except",
+            rf"\A{_ALL_REALS}([-\d\\][^{{}}]*?(?:\{{\d+\}}\{{\d+\}})?)\}}?\Z",
+            r"\\mathbb{R}\\setminus\\{\1\\}",
+            0,
+        ),
         ("and", rf"(?<=[\d ~{{}}])({_UNIT})\s*,?\s+and\s*(\}}?)\s*(?=\d)", r"\1\2 ", 0),
         ("\\", rf"\\{_HAT}\s*\{{\s*\\{_BOLD}\s*\{{?\s*([ijk])\s*\}}?\s*\}}", r"\\mathbf{\1}", 0),
         ("\\", rf"\\{_BOLD}\s*\{{\s*\\{_HAT}\s*\{{?\s*\\?([ijk])(?:math)?\s*\}}?\s*\}}", r"\\mathbf{\1}", 0),
@@ -51,4 +70,14 @@ def rewrite(text: str) -> str:
     for mark, pattern, replacement in _RULES:
         if mark in text:
             text = pattern.sub(replacement, text)
+    if "\\begin{" in text:
+        text = _CASES.sub(_as_list, text)
     return text
+
+
+def _as_list(found: re.Match[str]) -> str:
+    """A system of equations as a list; cases with conditions stay what they are."""
+    name, body = found.groups()
+    if "&" in body and name == "cases":
+        return found[0]
+    return ", ".join(row for row in re.split(r"\\\\", body.replace("&", " ")) if row.strip())

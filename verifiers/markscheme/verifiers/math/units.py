@@ -111,6 +111,8 @@ def parse_unit(text: str) -> tuple[Dimension, Fraction] | None:
         word = words[n].rstrip(".")
         n += 1
         low = word.casefold()
+        if low in ("degree", "degrees", "deg") and n < len(words) and words[n].casefold() in ("celsius", "fahrenheit"):
+            continue
         if low in ("per", "/"):
             sign, last = -1, None
         elif low in ("*", "·", "(", ")", "of", "a", "an") or (low == "-" and last is not None):

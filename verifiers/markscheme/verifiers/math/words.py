@@ -32,6 +32,7 @@ FUNCTIONS = {
     "det": "det",
     "Re": "re",
     "Im": "im",
+    "cis": "cis",
     "factorial": "factorial",
     "binomial": "binom",
     "binom": "binom",
@@ -80,6 +81,7 @@ _SYNONYMS = {
         "all real values",
         "set of all real numbers",
     ),
+    "integers": ("all integers", "the integers", "any integer", "every integer", "set of all integers"),
     "infinity": ("infinitely many", "infinite"),
 }
 SYNONYMS = {word: name for name, words in _SYNONYMS.items() for word in words if len(word) > 1}
@@ -98,7 +100,8 @@ STATEMENT_WORDS = frozenset(
     "not no is are was be or and but if for when than wrong except plus minus times divided of only with"
     " without where each never isn't aren't neither nor least most more less greater fewer between about"
     " approximately roughly to over under both either cannot can't nan dozen half quarter hundred thousand"
-    " million billion trillion double twice percent base modulo mod maybe perhaps possibly probably unless instead".split()
+    " million billion trillion double twice percent base modulo mod maybe perhaps possibly probably"
+    " unless instead".split()
 )
 # Words that make another statement of the one that follows: no name of a quantity holds one of them.
 ALTERING_WORDS = frozenset(
