@@ -52,10 +52,18 @@ _DENIAL = re.compile(
     r"\b(?:not|never|no longer|neither|nor|cannot|can't|isn't|aren't|wasn't|doesn't|don't|unlikely)\b", re.IGNORECASE
 )
 _COPULA = re.compile(r"(?<![<>!:=])=(?!=)|:(?=\s)|\b(?:is|are|was|were|equals?|be|becomes)\b", re.IGNORECASE)
+_SUM = re.compile(r"[\s\d.,$%*×÷+−()/-]*")  # the arithmetic of "is 2 + 1 = 3"
+_IS_THE_ANSWER = re.compile(
+    r",?\s+(?:is|are) (?:the|our|my) (?:(?:final|correct|required|desired) )?(?:answer|value|result|solution)s?\W*$",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(r"\b(?:therefore|thus|hence|so|consequently|finally)\b,?", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?](?=\s+(?:[A-Z$\\(*\[]|$)|\s*$)|\n")
 _POLITE = re.compile(
-    r"(?:I hope (?:it|this) is correct|I hope this helps|Hope this helps)[.!]?\s{0,99}\Z", re.IGNORECASE
+    r"(?:I hope (?:it|this) is correct|(?:I )?hope this helps|(?:please )?let me know (?:if|when|whether)[^.!?\n]{0,80}"
+    r"|(?:please )?feel free to [^.!?\n]{0,80}|if you have any (?:other |more |further )?questions?[^.!?\n]{0,80})"
+    r"[.!]?\s{0,99}\Z",
+    re.IGNORECASE,
 )
 _BESIDE = re.compile(
     r"\b(?:greater|less|more|fewer|larger|smaller|than|least|most|between|over|under|divisible|multiple|factor|exceeds?|plus)\b",
@@ -65,7 +73,7 @@ _WINDOW = 4000  # characters: a sentence that is longer states no answer
 _MARKER = re.compile(
     r"(?:^|(?<=[\n.!?$)\]}*]))[ \t*_#>]{0,12}(?:the )?final answer[ *_]{0,6}(?::|=|\n|is\b:?)"
     r"|(?:^|(?<=\n))[ \t]*(?:#{1,6}[ \t*]*|\*\*)answer[ *:]{0,4}\n"
-    r"|\banswers? (?:to (?:the|this) (?:question|problem) )?"
+    r"|\b(?:answers?|(?:correct|right|best) (?:option|choice)) (?:to (?:the|this) (?:question|problem) )?"
     r"(?:is|are|would be|should be|equals|=|must be|will be)\b[ \t]?:?"
     r"|(?:^|(?<=\n))[ \t*_#>]{0,12}(?:answer|ans|A)[*_]{0,3} ?[:=]",
     re.IGNORECASE,
@@ -221,7 +229,7 @@ def _auto(text: str) -> ReadAnswer:
 
 def _last_sentence(text: str) -> ReadAnswer:
     text = text.rstrip()
-    polite = _POLITE.search(text, max(0, len(text) - 100))
+    polite = _POLITE.search(text, max(0, len(text) - 200))
     stop = len(text[: polite.start()].rstrip()) if polite else len(text)
     if stop and _is_answer(text[:stop]):
         return _trimmed(text, 0, stop, "bare") or ReadAnswer(None, "auto", why=_NO_STATEMENT)
@@ -258,11 +266,13 @@ def _sentence_value(text: str, start: int, stop: int) -> ReadAnswer:
     plain = "".join(outside)
     if _DENIAL.search(plain) or is_doubted(plain) or text[stop : stop + 1] == "?" or plain.endswith("?"):
         return ReadAnswer(None, "auto", why="the last sentence denies a value")
+    if said := _IS_THE_ANSWER.search(plain):
+        return _value_in(text, start, start + said.start(), "sentence", single=True)
     copula = None
     for mark in _COPULA.finditer(plain):
         if copula is None or not re.search(r"\d|\x00", plain[copula.end() : mark.start()]):
             copula = mark
-        else:
+        elif mark[0] != "=" or not _SUM.fullmatch(plain[copula.end() : mark.start()]):
             copula = None
             break
     if copula is not None and re.search(r"\d|\x00", plain[copula.end() :]):

@@ -113,6 +113,7 @@ class AnswerParser(Quantities):
         if self.accept(r"\Rightarrow", r"\to", r"\therefore"):
             return self.relation()
         label = self.word_label()
+        named = self.tokens[self.at - 1].text == "="
         terms, ops = ([label], ["="]) if label else ([], [])
         terms.append(self.side())
         while self.now.kind in ("op", "cmd") and self.now.text in _RELATIONS:
@@ -126,6 +127,8 @@ class AnswerParser(Quantities):
                 term = NamedSet(term.name)
             terms.append(term)
             ops.append(op)
+        if label and len(ops) > 1 and ops[:2] == ["=", "="] and isinstance(terms[1], Sym) and not named:
+            terms, ops = terms[1:], ops[1:]  # Solution: x = 12
         return Relation(tuple(terms), tuple(ops)) if ops else terms[0]
 
     def word_label(self) -> Node | None:
@@ -136,7 +139,7 @@ class AnswerParser(Quantities):
             words.append(self.now.text)
             self.at += 1
         name = " ".join(words).strip()
-        if ALTERING_WORDS.intersection(name.casefold().split()):
+        if ALTERING_WORDS.union(("is", "are", "was")).intersection(name.casefold().split()):
             self.at = start
             return None
         wordy = bool(words) and (len(words) > 1 or self.tokens[start].kind == "text" or not is_product_word(name))
