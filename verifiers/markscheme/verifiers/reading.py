@@ -57,6 +57,7 @@ _IS_THE_ANSWER = re.compile(
     r",?\s+(?:is|are) (?:the|our|my) (?:(?:final|correct|required|desired) )?(?:answer|value|result|solution)s?\W*$",
     re.IGNORECASE,
 )
+_SHOWN_AFTER_PROSE = re.compile(r"[A-Za-z]{2}[,:]?\s*(?:\$\$|\\\[)")  # "We get $$ y = 2x $$" is no bare answer
 _CLAUSE = re.compile(r"\b(?:therefore|thus|hence|so|consequently|finally)\b,?", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?](?=\s+(?:[A-Z$\\(*\[]|$)|\s*$)|\n")
 _POLITE = re.compile(
@@ -231,7 +232,7 @@ def _last_sentence(text: str) -> ReadAnswer:
     text = text.rstrip()
     polite = _POLITE.search(text, max(0, len(text) - 200))
     stop = len(text[: polite.start()].rstrip()) if polite else len(text)
-    if stop and _is_answer(text[:stop]):
+    if stop and not _SHOWN_AFTER_PROSE.search(text, 0, stop) and _is_answer(text[:stop]):
         return _trimmed(text, 0, stop, "bare") or ReadAnswer(None, "auto", why=_NO_STATEMENT)
     start = -1 if stop > _WINDOW else 0
     for mark in _SENTENCE_END.finditer(text, max(0, stop - _WINDOW), stop):

@@ -24,7 +24,7 @@ from markscheme.verifiers.math.nodes import (
 )
 from markscheme.verifiers.math.quantities import Quantities
 from markscheme.verifiers.math.units import lookup
-from markscheme.verifiers.math.words import ALTERING_WORDS, CONDITION_WORDS, EMPTY_PHRASES, plain_words
+from markscheme.verifiers.math.words import CONDITION_WORDS, EMPTY_PHRASES, NO_NAME, plain_words
 
 _RELATIONS = {op: op for op in ("=", "<", ">", "<=", ">=", "!=")} | {
     "==": "=",
@@ -139,7 +139,7 @@ class AnswerParser(Quantities):
             words.append(self.now.text)
             self.at += 1
         name = " ".join(words).strip()
-        if ALTERING_WORDS.union(("is", "are", "was")).intersection(name.casefold().split()):
+        if not NO_NAME.isdisjoint(name.casefold().split()):
             self.at = start
             return None
         wordy = bool(words) and (len(words) > 1 or self.tokens[start].kind == "text" or not is_product_word(name))

@@ -103,11 +103,16 @@ STATEMENT_WORDS = frozenset(
     " million billion trillion double twice percent base modulo mod maybe perhaps possibly probably"
     " unless instead".split()
 )
-# Words that make another statement of the one that follows: no name of a quantity holds one of them.
-ALTERING_WORDS = frozenset(
+# Words that alter what follows, and words of prose: no name of a quantity holds one of them.
+_ALTERING = frozenset(
     "not no isn't aren't neither nor never least most more less greater fewer between about half quarter twice double"
     " except wrong without cannot can't maybe perhaps than approximately roughly".split()
 )
+_PROSE = frozenset(
+    "is are was were we i you get gets got have has had so thus hence therefore then since because gives give obtain"
+    " obtained find found conclude see know if when that which".split()
+)
+NO_NAME = _ALTERING | _PROSE
 # Phrases that restate the whole domain or only introduce the value: they add nothing and are dropped.
 EMPTY_PHRASES = re.compile(
     r"(?:for|where|with|and)?\s*(?:all|any|every|each)\s+(?:real|positive|nonnegative|non-negative|natural|integer|possible)?\s*"
