@@ -29,7 +29,6 @@ _RULES: list[_Rule] = [
         ("\\\\[", r"\\\\\[\s*-?[\d.]+\s*(?:pt|em|ex|mm|cm|in|px|\\baselineskip)\s*\]", r"\\\\ ", 0),
         ("\\", r"\A(?:\\(?:displaystyle|textstyle|q?quad|[,;:! ])\s*)+(?=\S)", "", 0),
         ("ns", rf"\A\\text[a-z]*\s*\{{\s*{_ANSWER_WORDS}\s*\}}\s*:?\s*(?=\S)", "", re.IGNORECASE),
-        ("ns", rf"\A{_ANSWER_WORDS}(?<=[s:])\s+(?=\S)", "", re.IGNORECASE),
         ("_", r"(?<![\w^_\\})])(?:\(\s*(\d[0-9A-Z]*)\s*\)|\{\s*(\d[0-9A-Z]*)\s*\})\s*(?=_)", r"\1\2", 0),
         ("_{(", r"(?<=[\dA-F])_\{\((\d{1,2})\)\}", r"_{\1}", 0),
         ("base", r"(?<=[\dA-F])\s*\\text\s*\{\s*\(?(?:in\s+)?base\s*\}\s*\$?\{?(\d{1,2})\}?\Z", r"_{\1}", 0),
