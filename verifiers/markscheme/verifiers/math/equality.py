@@ -31,6 +31,7 @@ from markscheme.verifiers.math.nodes import (
     Sym,
     Text,
     Tuple,
+    symbols,
 )
 from markscheme.verifiers.math.relations import same_statement, stated, statement_against_value
 from markscheme.verifiers.math.scalars import MISMATCH, SCALARS, same_scalar
@@ -221,6 +222,8 @@ class Comparer:
         ]
         if all(isinstance(node, Tuple) and node.brackets == "<>" for node in sides):
             return self.vectors(*sides)
+        if any(simple_interval(node) and symbols(node) for node in (one, two)):
+            return Comparison(None, Reason.BEYOND_KNOWLEDGE, "a set with symbolic ends")
         return DIFFERENT
 
     def logic(self, gold: Node, given: Node) -> Comparison:

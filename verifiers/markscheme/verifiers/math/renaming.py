@@ -67,8 +67,10 @@ def rename_bound_arguments(left: Op, right: Op, body: Expr) -> Expr | None:
         return Op("app:", (right, body))
     for new, old in zip(left.args, right.args, strict=True):
         if isinstance(new, Sym) and isinstance(old, Sym):
-            if new != old:
-                body = substitute(body, old.name, new)  # type: ignore[assignment]
+            body = substitute(body, old.name, Sym(f"{new.name}\x00"))  # type: ignore[assignment]
         elif new != old:
             return None
+    for new in left.args:
+        if isinstance(new, Sym):
+            body = substitute(body, f"{new.name}\x00", new)  # type: ignore[assignment]
     return body

@@ -185,6 +185,8 @@ def subject(node: Relation) -> Node:
 
 def simple_interval(node: Node) -> Interval | None:
     """A condition or interval with symbolic ends as an interval, or None; the ends may not depend on its subject."""
+    if isinstance(node, SetBuilder) and isinstance(node.condition, Relation) and node.variable in node.condition.terms:
+        return simple_interval(node.condition)
     if isinstance(node, Relation):
         about = subject(node)
         if not isinstance(about, Sym) or any(about.name in symbols(term) for term in node.terms if term != about):
