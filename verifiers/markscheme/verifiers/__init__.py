@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from markscheme.verifiers.errors import DataError, GoldError, MarkschemeError, MissingExtraError, WorkerError
     from markscheme.verifiers.golds import Gold, load_golds, read_gold
     from markscheme.verifiers.math.verifier import MathVerifier
+    from markscheme.verifiers.place import ReadAnswer
     from markscheme.verifiers.policy import Policy
     from markscheme.verifiers.protocol import Verifier
-    from markscheme.verifiers.reading import ReadAnswer, Reading, read_answer
+    from markscheme.verifiers.reading import Reading, read_answer
     from markscheme.verifiers.verdict import Outcome, Reason, Verdict
 
 _HOMES = {
@@ -26,7 +27,7 @@ _HOMES = {
     "MissingExtraError": "errors",
     "Outcome": "verdict",
     "Policy": "policy",
-    "ReadAnswer": "reading",
+    "ReadAnswer": "place",
     "Reading": "reading",
     "Reason": "verdict",
     "Verdict": "verdict",

@@ -16,6 +16,7 @@ from markscheme.verifiers.math.nodes import (
     SETS,
     Choice,
     Const,
+    Dots,
     Expr,
     FiniteSet,
     Interval,
@@ -93,6 +94,8 @@ class Comparer:
 
     def scalars(self, gold: Node, given: Node) -> Comparison:
         """Single values."""
+        if (gold == Dots()) != (given == Dots()):
+            return Comparison(False, Reason.DIFFERENT, "an ellipsis alone has no value")
         found = same_scalar(gold, given, self.policy)
         if found.equal is None and (has_dots(gold) or has_dots(given)):
             return Comparison(None, Reason.BEYOND_KNOWLEDGE, "an ellipsis is compared term by term only")

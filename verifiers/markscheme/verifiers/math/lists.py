@@ -170,7 +170,20 @@ class Lists:
             places = [[n for n, item in enumerate(items) if item == Dots()] for items in (gold, given)]
             if places[0] == places[1]:
                 return EQUAL
+        for dotted, plain in ((gold, given), (given, gold)):
+            if Dots() not in plain and not self.could_continue(dotted, plain):
+                return Comparison(False, Reason.DIFFERENT, "the terms beside the ellipsis differ")
         return Comparison(None, Reason.BEYOND_KNOWLEDGE, "an ellipsis is compared term by term only")
+
+    def could_continue(self, dotted: Sequence[Node], plain: Sequence[Node]) -> bool:
+        """Whether a list without an ellipsis begins and ends as the one with it does."""
+        first = list(dotted).index(Dots()) if Dots() in dotted else len(dotted)
+        after = len(dotted) - 1 - list(reversed(dotted)).index(Dots()) if Dots() in dotted else len(dotted)
+        head, tail = dotted[:first], dotted[after + 1 :]
+        if len(head) + len(tail) > len(plain) or not head:
+            return False
+        ends = plain[len(plain) - len(tail) :] if tail else []
+        return bool(self.ordered(head, plain[: len(head)]).equal and self.ordered(tail, ends).equal)
 
     def unordered(self, gold: Sequence[Node], given: Sequence[Node], *, fold: bool = False) -> Comparison:
         """As multisets; ``fold`` (and lists of tuples) count equal items once."""

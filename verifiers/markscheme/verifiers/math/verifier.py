@@ -17,8 +17,9 @@ from markscheme.verifiers.math.equality import compare_answers
 from markscheme.verifiers.math.lexer import TooLarge
 from markscheme.verifiers.math.nodes import ONE
 from markscheme.verifiers.outcomes import Outcome, Reason
+from markscheme.verifiers.place import ReadAnswer
 from markscheme.verifiers.policy import Policy
-from markscheme.verifiers.reading import READINGS, ReadAnswer, Reading, read_answer
+from markscheme.verifiers.reading import READINGS, Reading, read_answer
 from markscheme.verifiers.verdict import SCORES, Verdict
 
 _SHOWN = 2000  # characters of an answer that a verdict keeps
