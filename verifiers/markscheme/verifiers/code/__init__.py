@@ -1,0 +1,1 @@
+"""Running model-written programs in a jail, and judging them."""

@@ -1,0 +1,138 @@
+"""Values that cross the wall of the jail: exact built-in types, in one canonical encoding.
+
+The jail encodes what a function returned; the parent reads it as hostile data. Lengths are checked before anything is
+built, nesting is capped, and no hash container is made of it: sets and dictionaries stay sorted lists of encodings.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+MAX_DEPTH = 200
+MAX_NODES = 2_000_000
+_SIZE = struct.Struct(">I")
+_FLOAT = struct.Struct(">d")
+
+
+class NotPlain(ValueError):
+    """A value that is not of an exact built-in type, or nested too deep."""
+
+
+class Damaged(ValueError):
+    """Bytes that are no encoding."""
+
+
+def encode(value: Any, depth: int = 0) -> bytes:
+    """Encode a value of exact built-in types. Raises NotPlain for any other."""
+    if depth > MAX_DEPTH:
+        raise NotPlain(f"nested more than {MAX_DEPTH} deep")
+    kind = type(value)
+    if value is None:
+        return b"N"
+    if kind is bool:
+        return b"T" if value else b"F"
+    if kind is int:
+        data = value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
+        return b"i" + _SIZE.pack(len(data)) + data
+    if kind is float:
+        return b"f" + _FLOAT.pack(value)
+    if kind is complex:
+        return b"c" + _FLOAT.pack(value.real) + _FLOAT.pack(value.imag)
+    if kind is str:
+        data = value.encode("utf-8", "surrogatepass")
+        return b"s" + _SIZE.pack(len(data)) + data
+    if kind is bytes or kind is bytearray:
+        return (b"b" if kind is bytes else b"a") + _SIZE.pack(len(value)) + bytes(value)
+    if kind is list or kind is tuple:
+        items = [encode(item, depth + 1) for item in value]
+        return (b"l" if kind is list else b"t") + _SIZE.pack(len(items)) + b"".join(items)
+    if kind is set or kind is frozenset:
+        items = sorted(encode(item, depth + 1) for item in value)
+        return (b"S" if kind is set else b"Z") + _SIZE.pack(len(items)) + b"".join(items)
+    if kind is dict:
+        pairs = sorted((encode(key, depth + 1), encode(item, depth + 1)) for key, item in value.items())
+        return b"d" + _SIZE.pack(len(pairs)) + b"".join(key + item for key, item in pairs)
+    raise NotPlain(f"a value of type {kind.__name__}")
+
+
+@dataclass(frozen=True, slots=True)
+class Unordered:
+    """A set ("S"), frozen set ("Z") or dictionary ("d") as its items, in the order of the encoding."""
+
+    kind: str
+    items: tuple[Any, ...]
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+        self.nodes = 0
+
+    def take(self, size: int) -> bytes:
+        if size > len(self.data) - self.at:
+            raise Damaged("it ends too early")
+        piece = self.data[self.at : self.at + size]
+        self.at += size
+        return piece
+
+    def count(self, least: int) -> int:
+        """A length; ``least`` bytes an item must still be there."""
+        size = int(_SIZE.unpack(self.take(4))[0])
+        if size * least > len(self.data) - self.at:
+            raise Damaged("a length past the end")
+        return size
+
+    def value(self, depth: int = 0) -> Any:
+        self.nodes += 1
+        if depth > MAX_DEPTH or self.nodes > MAX_NODES:
+            raise Damaged("too deep or too many values")
+        tag = self.take(1)
+        if tag in b"NTF":
+            return {b"N": None, b"T": True, b"F": False}[tag]
+        if tag == b"i":
+            return int.from_bytes(self.take(self.count(1)), "big", signed=True)
+        if tag == b"f":
+            return _FLOAT.unpack(self.take(8))[0]
+        if tag == b"c":
+            return complex(_FLOAT.unpack(self.take(8))[0], _FLOAT.unpack(self.take(8))[0])
+        if tag == b"s":
+            try:
+                return self.take(self.count(1)).decode("utf-8", "surrogatepass")
+            except UnicodeDecodeError as error:
+                raise Damaged("text that is not UTF-8") from error
+        if tag in (b"b", b"a"):
+            data = self.take(self.count(1))
+            return data if tag == b"b" else bytearray(data)
+        if tag in (b"l", b"t"):
+            items = [self.value(depth + 1) for _ in range(self.count(1))]
+            return items if tag == b"l" else tuple(items)
+        if tag in (b"S", b"Z"):
+            return Unordered(tag.decode(), tuple(self.value(depth + 1) for _ in range(self.count(1))))
+        if tag == b"d":
+            pairs = tuple((self.value(depth + 1), self.value(depth + 1)) for _ in range(self.count(2)))
+            return Unordered("d", pairs)
+        raise Damaged("an unknown tag")
+
+
+def decode(data: bytes) -> Any:
+    """Decode hostile bytes: exact built-in values, sets and dictionaries as ``Unordered``. Raises Damaged."""
+    reader = _Reader(data)
+    value = reader.value()
+    if reader.at != len(data):
+        raise Damaged("bytes after the end")
+    return value
+
+
+def rebuild(value: Any) -> Any:
+    """Make real sets and dictionaries again: inside the jail only, for arguments that the parent encoded."""
+    if isinstance(value, Unordered):
+        if value.kind == "d":
+            return {rebuild(key): rebuild(item) for key, item in value.items}
+        items = (rebuild(item) for item in value.items)
+        return set(items) if value.kind == "S" else frozenset(items)
+    if type(value) is list:
+        return [rebuild(item) for item in value]
+    return tuple(rebuild(item) for item in value) if type(value) is tuple else value

@@ -1,0 +1,1 @@
+"""The jail: levels, filters, the zygote and its supervisor."""

@@ -1,0 +1,244 @@
+"""The sandbox that users hold: zygotes behind a queue, for any thread, with a second try where the sandbox failed."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import itertools
+import os
+import queue
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal
+
+from markscheme.verifiers.code import codec
+from markscheme.verifiers.code.outcomes import Execution, Limits, RunOutcome
+from markscheme.verifiers.code.sandbox import levels, linux
+from markscheme.verifiers.code.sandbox.levels import Capabilities
+from markscheme.verifiers.code.sandbox.supervisor import Job, SandboxError, Zygote
+
+Level = Literal["strongest", 1, 2, 3]
+PRELOAD = (
+    "math", "json", "re", "random", "string", "itertools", "functools", "collections", "heapq", "bisect", "operator", "typing",
+    "datetime", "decimal", "fractions", "copy", "dataclasses", "statistics", "io", "textwrap", "enum", "contextlib", "queue",
+)  # fmt: skip
+_counter = itertools.count()
+_CANARY = Job("stdio", b"print(6 * 7)", b"", (), Limits(cpu_seconds=5, wall_seconds=30, idle_seconds=10))
+
+
+def capabilities() -> Capabilities:
+    """The strongest level that this host gives, proved by running a program under it, and why not a higher one."""
+    linux.require_host()
+    abi, root = linux.landlock_abi(), levels.is_root()
+    why = ""
+    for level in (3, 2):
+        if abi < 3:
+            why = f"Landlock of version 3 is needed; this kernel has {abi or 'none'}"
+            break
+        try:
+            zygote = Zygote(level, _index(), ())
+        except SandboxError as error:
+            why = why or str(error)
+            continue
+        try:
+            if zygote.run(_CANARY).stdout == b"42\n":
+                return Capabilities(level, why, abi, root)
+            why = why or f"a program at level {level} did not run"
+        except SandboxError as error:
+            why = why or str(error)
+        finally:
+            zygote.close()
+    return Capabilities(0, why, abi, root)
+
+
+def _index() -> int:
+    # One uid a worker where this process is root: spread by process, so that two trainers rarely share one.
+    return (os.getpid() * 64 + next(_counter)) % 4096
+
+
+class Sandbox:
+    """Runs programs, each in a jail of its own.
+
+    Usable from any thread, from asyncio (``arun``, ``acall``) and in forked workers, which get zygotes of their own.
+
+    Args:
+        workers: jails at once; the number of processors by default.
+        level: ``"strongest"`` that the host gives (3 or 2), or exactly 3, 2, or 1. Level 1 has resource limits only and
+            protects nothing from a program that means harm: it is never chosen unless asked for.
+        preload: modules that are loaded once, so that programs need not.
+        limits: for runs that bring none of their own.
+
+    Raises:
+        SandboxError: the host does not give the level; the message says why.
+        UnsupportedHost: not Linux on x86-64.
+    """
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        level: Level = "strongest",
+        preload: Sequence[str] = PRELOAD,
+        limits: Limits | None = None,
+    ) -> None:
+        linux.require_host()
+        if workers is not None and workers < 1:
+            raise ValueError(f"workers must be at least 1, not {workers}")
+        self.workers = workers or os.cpu_count() or 1
+        self.limits = limits or Limits()
+        self.preload = tuple(preload)
+        if level == "strongest":
+            found = capabilities()
+            if found.level == 0:
+                raise SandboxError(f"this host gives no safe level: {found.why_not_higher}")
+            self.level = found.level
+        else:
+            self.level = level
+        self._lock = threading.Lock()
+        self._begin()
+        _open.add(self)
+
+    def _begin(self) -> None:
+        self._pid = os.getpid()
+        self._slots: queue.LifoQueue[Zygote | None] = queue.LifoQueue()
+        for _ in range(self.workers):
+            self._slots.put(None)
+        self._closed = False
+
+    @staticmethod
+    def capabilities() -> Capabilities:
+        """See ``capabilities``."""
+        return capabilities()
+
+    # Running ----------------------------------------------------------------------------------------------------
+
+    def run(
+        self, code: str, stdin: bytes | str = b"", argv: Sequence[str] = (), *, limits: Limits | None = None
+    ) -> Execution:
+        """Run a program with standard input and arguments."""
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        payload = code.encode("utf-8", "surrogatepass")
+        return self._execute(Job("stdio", payload, data, tuple(argv), limits or self.limits))
+
+    def call(
+        self,
+        code: str,
+        function: str,
+        arguments: Sequence[Any] = (),
+        keywords: Mapping[str, Any] | None = None,
+        *,
+        stdin: bytes = b"",
+        limits: Limits | None = None,
+        result_bytes: int = 1 << 16,
+    ) -> Execution:
+        """Run code, then call a function of it. ``result`` holds ``[value, arguments as left]``, encoded by ``codec``.
+
+        Args:
+            code: the program.
+            function: its name, or ``Class.method``.
+            arguments: of exact built-in types; so are ``keywords``' values.
+            keywords: keyword arguments.
+            stdin: what standard input holds.
+            limits: of this run.
+            result_bytes: how long the encoded result may be.
+
+        Raises:
+            codec.NotPlain: an argument of another type.
+        """
+        payload = codec.encode([code, function, [list(arguments), [list(pair) for pair in (keywords or {}).items()]]])
+        return self._execute(Job("call", payload, stdin, (), limits or self.limits, result_bytes))
+
+    async def arun(
+        self, code: str, stdin: bytes | str = b"", argv: Sequence[str] = (), *, limits: Limits | None = None
+    ) -> Execution:
+        """``run`` without holding up the event loop."""
+        return await asyncio.to_thread(self.run, code, stdin, argv, limits=limits)
+
+    async def acall(
+        self, code: str, function: str, arguments: Sequence[Any] = (), *, limits: Limits | None = None
+    ) -> Execution:
+        """``call`` without holding up the event loop."""
+        return await asyncio.to_thread(self.call, code, function, arguments, limits=limits)
+
+    def _execute(self, job: Job) -> Execution:
+        if job.limits.processes > 1 and self.level < 3:
+            raise SandboxError(f"processes={job.limits.processes} needs level 3; this sandbox is at level {self.level}")
+        slots = self._own_slots()
+        zygote = slots.get()
+        try:
+            try:
+                zygote = zygote or self._zygote()
+                return zygote.run(job)
+            except SandboxError as error:
+                first = str(error)
+            if zygote is not None:
+                zygote.close()
+            zygote, execution = self._again(job, first)
+            return execution
+        except BaseException:
+            if zygote is not None:
+                zygote.close()
+            zygote = None
+            raise
+        finally:
+            slots.put(zygote)
+
+    def _again(self, job: Job, first: str) -> tuple[Zygote | None, Execution]:
+        """Once more, alone on a fresh zygote, beside a program that is known to run."""
+        try:
+            zygote = self._zygote()
+            canary = zygote.run(_CANARY)
+        except SandboxError as error:
+            return None, Execution(outcome=RunOutcome.BROKEN, level=self.level, detail=f"{first}; then: {error}")
+        if canary.stdout != b"42\n":
+            zygote.close()
+            return None, Execution(
+                outcome=RunOutcome.BROKEN, level=self.level, detail=f"{first}; a known program failed too"
+            )
+        try:
+            return zygote, zygote.run(job)
+        except SandboxError as error:
+            zygote.close()
+            detail = f"it broke its jail twice, where a known program passed: {error}"
+            return None, Execution(outcome=RunOutcome.RESOURCE, level=self.level, detail=detail)
+
+    def _zygote(self) -> Zygote:
+        return Zygote(self.level, _index(), self.preload)
+
+    def _own_slots(self) -> queue.LifoQueue[Zygote | None]:
+        if self._pid != os.getpid():  # a forked worker: the parent's zygotes are not ours to talk to
+            self._lock = threading.Lock()
+            self._begin()
+        if self._closed:
+            raise SandboxError("this sandbox is closed")
+        return self._slots
+
+    # Ending -----------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """End the zygotes. Runs that are under way end first."""
+        if self._pid != os.getpid() or self._closed:
+            return
+        self._closed = True
+        for _ in range(self.workers):
+            zygote = self._slots.get()
+            if zygote is not None:
+                zygote.close()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+_open: weakref.WeakSet[Sandbox] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for sandbox in list(_open):
+        sandbox.close()
