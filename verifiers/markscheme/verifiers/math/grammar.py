@@ -91,6 +91,8 @@ class AnswerParser(Quantities):
     def element(self) -> Node:
         """One element: a statement, with the condition it may stand under."""
         node = self.relation()
+        if self.tokens[self.at] is END and not (isinstance(node, Relation) and node.ops == ("equiv",)):
+            return node
         self.skip_empty_phrases()
         if self.now.kind in ("text", "word") and plain_words(self.now.text) in CONDITION_WORDS:
             self.at += 1
