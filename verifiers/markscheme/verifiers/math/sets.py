@@ -12,7 +12,7 @@ from typing import Any
 
 from markscheme.verifiers.math.comparison import DIFFERENT, EQUAL, Comparison
 from markscheme.verifiers.math.evaluate import Evaluator
-from markscheme.verifiers.math.identity import DIGITS, is_real
+from markscheme.verifiers.math.identity import DIGITS, is_real, rational
 from markscheme.verifiers.math.limits import Undefined, Unsupported
 from markscheme.verifiers.math.nodes import (
     ONE,
@@ -223,9 +223,9 @@ def same_region(left: Region, right: Region) -> Comparison:
     """Compare two sets of reals. Raises NoSet for ends that are no real numbers."""
     if left.variable is not None and right.variable is not None and left.variable != right.variable:
         return Comparison(False, DIFFERENT.reason, "conditions on different variables")
-    ends: dict[Node, Any] = {}
+    ends = _values(_ends(left.tree) | _ends(right.tree))
     for tree in (left.tree, right.tree):
-        _collect(tree, ends)
+        _refuse_falling(tree, ends)
     order: list[Any] = []
     for value in sorted(ends.values()):
         if not order or abs(value - order[-1]) > abs(value) * Fraction(1, 10**38) + Fraction(1, 10**38):
@@ -237,19 +237,27 @@ def same_region(left: Region, right: Region) -> Comparison:
     return Comparison(False, DIFFERENT.reason, "different sets of reals")
 
 
-def _collect(tree: Node, ends: dict[Node, Any]) -> None:
+def _ends(tree: Node) -> set[Node]:
+    """The finite ends and the points of a set."""
+    if isinstance(tree, SetOp):
+        return set().union(*(_ends(arg) for arg in tree.args))
+    if isinstance(tree, Interval):
+        return {end for end in (tree.low, tree.high) if end not in (INF, MINUS_INF)}
+    return set(tree.items) if isinstance(tree, FiniteSet) else set()
+
+
+def _values(nodes: set[Node]) -> dict[Node, Any]:
+    """Exact values where all are rational, else high precision for all."""
+    exact = {node: rational(node) for node in nodes}
+    return exact if None not in exact.values() else {node: _number(node) for node in nodes}
+
+
+def _refuse_falling(tree: Node, ends: dict[Node, Any]) -> None:
     if isinstance(tree, SetOp):
         for arg in tree.args:
-            _collect(arg, ends)
-    elif isinstance(tree, Interval):
-        for end in (tree.low, tree.high):
-            if end not in (INF, MINUS_INF):
-                ends[end] = _number(end)
-        if tree.low in ends and tree.high in ends and ends[tree.low] > ends[tree.high]:
-            raise NoSet("ends in falling order, which is a point and no interval")
-    elif isinstance(tree, FiniteSet):
-        for item in tree.items:
-            ends[item] = _number(item)
+            _refuse_falling(arg, ends)
+    elif isinstance(tree, Interval) and tree.low in ends and tree.high in ends and ends[tree.low] > ends[tree.high]:
+        raise NoSet("ends in falling order, which is a point and no interval")
 
 
 def _cells(tree: Node, index: dict[Node, int], count: int) -> frozenset[int]:
