@@ -82,11 +82,13 @@ def _distinct(contents: list[str]) -> list[str]:
     if len(contents) == 1 or len(contents) > _FOLDED:
         return contents
     from markscheme.verifiers.math.equality import same_answer  # noqa: PLC0415 - only several boxes need it
+    from markscheme.verifiers.math.limits import LIGHT_BUDGET, budget  # noqa: PLC0415
 
     kept: list[str] = []
-    for content in contents:
-        if not any(same_answer(other, content) for other in kept):
-            kept.append(content)
+    with budget(LIGHT_BUDGET):  # for all pairs together; a pair that is left over does not fold
+        for content in contents:
+            if not any(same_answer(other, content) for other in kept):
+                kept.append(content)
     return kept
 
 

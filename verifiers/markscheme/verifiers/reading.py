@@ -48,7 +48,10 @@ def read_answer(completion: str, reading: Reading = "auto", *, thinking: bool = 
 
     Raises:
         ValueError: for an unknown contract.
+        TypeError: for a completion that is no string.
     """
+    if not isinstance(completion, str):
+        raise TypeError(f"completion must be a string, not {type(completion).__name__}")
     if reading not in READINGS:
         raise ValueError(f"reading must be one of {', '.join(READINGS)}, not {reading!r}")
     offset, end, why = _visible(completion, thinking=thinking)

@@ -10,9 +10,14 @@ from markscheme.verifiers.math.nodes import TWO, Const, Expr, Matrix, Node, Num,
 
 def is_numeric(node: Node) -> bool:
     """Whether an expression has no symbols at all."""
-    if isinstance(node, Op):
-        return all(is_numeric(arg) for arg in node.args)
-    return isinstance(node, Num | Const)
+    waiting = [node]  # no recursion: a chain such as 1/1/1/… is not yet known to be within the caps
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Op):
+            waiting.extend(one.args)
+        elif not isinstance(one, Num | Const):
+            return False
+    return True
 
 
 def scalar(node: Node) -> Expr:
@@ -89,13 +94,13 @@ def make_function(head: str, arguments: tuple[Node, ...], base: Expr | None) -> 
         return Op(head, arguments)
     if head == "cis" and len(arguments) == 1:
         return Op("exp", (Op("mul", (Const("i"), scalar(arguments[0]))),))
-    if head == "binom" and len(arguments) == 2:
-        return Op("binom", arguments)
+    if head == "binom":
+        return Op("binom", arguments) if len(arguments) == 2 else _bad(head)
     if head == "sqrt":
         return Op("root", (scalar(arguments[0]), TWO)) if len(arguments) == 1 else _bad(head)
     if head == "cbrt":
-        return Op("root", (scalar(arguments[0]), Num(Fraction(3))))
-    if len(arguments) != 1 or base is not None or head == "binom":
+        return Op("root", (scalar(arguments[0]), Num(Fraction(3)))) if len(arguments) == 1 else _bad(head)
+    if len(arguments) != 1 or (base is not None):
         return _bad(head)
     return Op(head, arguments)
 

@@ -208,7 +208,10 @@ class ExpressionParser(Functions):
     def exponent(self) -> Expr:
         """What stands after ``^``: a group, or one signed atom with its own exponent."""
         if self.accept("-"):
-            return neg(self.exponent())
+            self.deeper()
+            inner = neg(self.exponent())
+            self.depth -= 1
+            return inner
         self.accept("+")
         if self.now.text == "{":
             return scalar(self.group())

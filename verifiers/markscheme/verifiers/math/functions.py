@@ -113,7 +113,13 @@ class Functions(Names):
 
     def command(self) -> Node:
         """An atom that begins with a LaTeX command."""
-        name = self.now.text
+        self.deeper()
+        node = self.by_command(self.now.text)
+        self.depth -= 1
+        return node
+
+    def by_command(self, name: str) -> Node:
+        """What a command and its arguments make."""
         self.at += 1
         if name == r"\frac":
             return self.fraction()
@@ -153,7 +159,7 @@ class Functions(Names):
             return self.decorated(name)
         if name in (r"\angle", r"\triangle"):
             figure = self.power()
-            return Sym(name + (figure.name if isinstance(figure, Sym) else str(figure)))
+            return Sym(name + (figure.name if isinstance(figure, Sym) else str(self.within_height(figure))))
         if name in _GREEK:
             return self.applied(name)
         if name in (r"\$", "\\"):
@@ -332,6 +338,8 @@ class Functions(Names):
         r"""``\begin{pmatrix} … \end{pmatrix}`` and its relatives."""
         self.expect("{")
         name = self.now.text
+        if self.now is END:
+            raise NotMath("an environment without a name")
         self.at += 1
         if self.accept("*"):
             name += "*"
@@ -365,6 +373,8 @@ class Functions(Names):
         self.level -= 1
         rows = [one for one in [*rows, tuple(row)] if one]
         self.expect("{")
+        if self.now is END:
+            raise NotMath(f"the environment {name} is never closed")
         closed = self.now.text
         self.at += 1
         if self.accept("*"):

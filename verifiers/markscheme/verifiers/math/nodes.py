@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from markscheme.verifiers.math.limits import spend
+
 
 class Node:
     """Anything that an answer can be."""
@@ -224,6 +226,7 @@ def symbols(node: object) -> frozenset[str]:
             return (symbols(node.args[0]) - {node.args[1].name}) | symbols(node.args[2:])
         return symbols(node.args)
     if isinstance(node, tuple):
+        spend(0.3 * len(node))
         found: set[str] = set()
         for part in node:
             found |= symbols(part)
@@ -238,6 +241,7 @@ def substitute(node: Node, name: str, value: Node) -> Node:
     if isinstance(node, Sym):
         return value if node.name == name else node
     if isinstance(node, Op):
+        spend(3)
         bound = node.head in _BINDERS and node.args[1] == Sym(name)
         if bound:
             return Op(node.head, (*node.args[:2], *(substitute(arg, name, value) for arg in node.args[2:])))
@@ -252,3 +256,19 @@ def substitute(node: Node, name: str, value: Node) -> Node:
 
     fields = node.__dataclass_fields__  # type: ignore[attr-defined]
     return type(node)(**{field: inside(getattr(node, field)) for field in fields})
+
+
+def height(node: object) -> int:
+    """How deep a node is nested. Without recursion, since what is too deep must be found before anything recurses."""
+    deepest, waiting = 0, [(node, 1)]
+    while waiting:
+        one, level = waiting.pop()
+        if isinstance(one, tuple):
+            waiting.extend((part, level) for part in one)
+        elif isinstance(one, Op):
+            deepest = max(deepest, level)
+            waiting.extend((arg, level + 1) for arg in one.args)
+        elif isinstance(one, Node) and not isinstance(one, Num | Sym | Const):
+            deepest = max(deepest, level)
+            waiting.extend((getattr(one, name), level + 1) for name in one.__dataclass_fields__)  # type: ignore[attr-defined]
+    return deepest
