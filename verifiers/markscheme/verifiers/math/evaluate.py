@@ -17,6 +17,7 @@ from markscheme.verifiers.math.lexer import TooLarge
 from markscheme.verifiers.math.limits import (
     GAMMA_DIGITS,
     MAX_INTEGRAND,
+    MAX_LATE_TERM,
     MAX_LONG_TERMS,
     MAX_MAGNITUDE,
     MAX_TERMS,
@@ -248,11 +249,12 @@ class Evaluator:
             return found
 
         # Large terms that cancel would leave nothing of the digits, at every point alike, so that no error shows.
-        largest, self.largest = self.largest, 0.0
+        magnitude, largest, self.largest = self.magnitude, self.largest, 0.0
         inside(self._well_inside(*ends) if head == "int" else self.ctx.mpf(7 + (0 if ctx.isinf(ends[0]) else ends[0])))
         if self.largest > MAX_INTEGRAND:
             raise Unsupported("an integrand or summand of large terms")
-        magnitude = self.magnitude
+        if head != "int" and ctx.isinf(ends[1]):
+            self._vanishing(inside, 0 if head == "sum" else 1)
         value = (
             self._quadrature(inside, ends)
             if head == "int"
@@ -261,6 +263,16 @@ class Evaluator:
         self.magnitude, self.largest = magnitude, largest  # what is met near an end does not count
         self.approximate = True
         return self._seen(value)
+
+    def _vanishing(self, inside: Callable[[Any], Any], limit: int) -> None:
+        """Refuse a series whose terms do not vanish: extrapolation would give even (-1)^n a sum."""
+        for n in (10**6 + 3, 103):
+            try:
+                if abs(inside(self.ctx.mpf(n)) - limit) > MAX_LATE_TERM:
+                    raise Unsupported("a series whose terms do not vanish")
+            except (TooLarge, Undefined):
+                continue
+            return
 
     def _well_inside(self, low: Any, high: Any) -> Any:
         """A point of an interval that is no special one."""

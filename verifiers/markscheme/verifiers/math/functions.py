@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from markscheme.verifiers.math.arithmetic import make_function, minus, scalar, substitute_imaginary
@@ -73,6 +74,7 @@ _DECORATIONS = frozenset(
         r"\mathfrak",
     ]
 )
+_DERIVATIVE = re.compile(r"d(?P<order>\^\d)?d(?:[xytzuvs]|\\theta)(?(order)(?P=order))")
 _FUNCTION_COMMANDS = {f"\\{name}": head for name, head in FUNCTIONS.items()} | {r"\arccot": "acot"}
 _BIG = {r"\sum": "sum", r"\prod": "prod"}
 _ATOM_COMMANDS = (
@@ -207,10 +209,12 @@ class Functions(Names):
     def fraction(self) -> Node:
         r"""``\frac``; ``\frac{dy}{dx}`` is a name, and ``\frac{d}{dx}`` an operator left to computer algebra."""
         start = self.at
+        if self.now.text == "{" and self.ahead().text == r"\partial" and self.ahead(2).text in ("}", "^"):
+            raise Calculus("a derivative")
         top = self.argument()
         bottom = self.argument()
         words = "".join(token.text for token in self.tokens[start : self.at] if token.text not in ("{", "}"))
-        if words in ("ddx", "ddt", "ddy", "dd\\theta") or words.startswith(r"\partial"):
+        if _DERIVATIVE.fullmatch(words):
             raise Calculus("a derivative")
         if words in ("dydx", "dxdt", "dydt"):
             return Sym(words)

@@ -144,6 +144,8 @@ def compare_at(left: Node, right: Node, point: dict[str, Fraction], *, heavy: bo
     ctx = one.ctx
     if one.approximate or two.approximate:
         agree = abs(a - b) <= max(ctx.mpf(10) ** -18, one.slack, two.slack)
+        if not agree and abs(a - b) < ctx.mpf(10) ** -6 * max(1, abs(a), abs(b)):
+            raise Heavy("numerical integration or summation of too little precision to tell")
         if agree and magnitude > APPROXIMATE_MAGNITUDE:
             raise Unsupported("values too large or too small for numerical integration or summation")
         return a, b, agree

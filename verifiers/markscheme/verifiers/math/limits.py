@@ -14,6 +14,7 @@ MAX_VISITS = 20_000  # nodes visited in one evaluation
 MAX_MAGNITUDE = 1200  # decimal orders of magnitude of any intermediate value
 QUADRATURE_DIGITS = 25
 MAX_INTEGRAND = 15  # decimal orders of magnitude of an integrand or summand well inside its range
+MAX_LATE_TERM = 0.01  # of a series, at its 10^6th term
 GAMMA_DIGITS = 120  # beyond, the tables of Γ take seconds to make
 LIGHT_BUDGET = 100_000  # units of work for one comparison in the caller's process: about 0.1 s
 

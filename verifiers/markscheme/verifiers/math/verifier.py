@@ -141,16 +141,18 @@ class MathVerifier:
 
     def _compare(self, reference: Answer, given: Answer) -> tuple[Comparison, bool]:
         """Compare in this process, then in a worker where that may decide more."""
+        start = time.thread_time()
         try:
             found = compare_answers(reference, given, self.policy)
         except TooLarge as error:
             return too_large(reference, self.policy, str(error)), False
         if found.equal is None and found.heavy:
+            deadline = max(self.deadline / 2, self.deadline - (time.thread_time() - start))
             try:
-                return cas.pool().run(reference, given, self.deadline), False
+                return cas.pool().run(reference, given, deadline), False
             except WorkerError:
                 try:  # once more, in a fresh worker
-                    return cas.pool().run(reference, given, self.deadline), False
+                    return cas.pool().run(reference, given, deadline), False
                 except WorkerError as error:
                     return Comparison(None, Reason.WORKER_FAILED, str(error)), True
         return found, False
