@@ -105,9 +105,10 @@ def last_answer(text: str) -> tuple[str | None, tuple[int, int] | None, str]:
         return None, (last.begin, last.end + 1), "the last box is empty"
     run = [last]
     for box in reversed(boxes[:-1]):
-        if not text[box.start : box.end].strip() or not joined(text, box, run[0]):
+        if not text[box.start : box.end].strip() or not joined(text, box, run[-1]):
             break
-        run.insert(0, box)
+        run.append(box)
+    run.reverse()
     contents = [strip_blanks(text[box.start : box.end]) for box in run]
     distinct = _distinct(list(dict.fromkeys(contents)))
     answer = " , ".join(distinct)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from markscheme.verifiers.math.arithmetic import make_function, minus, scalar, substitute_imaginary
+from markscheme.verifiers.math.arithmetic import make_function, minus, scalar, substitute_imaginary, within_caps
 from markscheme.verifiers.math.lexer import END, NotMath, Token
 from markscheme.verifiers.math.names import Names
 from markscheme.verifiers.math.nodes import ONE, TWO, Const, Dots, Expr, Matrix, Node, Num, Op, Sym
@@ -161,7 +161,7 @@ class Functions(Names):
             return self.decorated(name)
         if name in (r"\angle", r"\triangle"):
             figure = self.power()
-            return Sym(name + (figure.name if isinstance(figure, Sym) else str(self.within_height(figure))))
+            return Sym(name + (figure.name if isinstance(figure, Sym) else str(within_caps(figure))))
         if name in _GREEK:
             return self.applied(name)
         if name in (r"\$", "\\"):

@@ -2,7 +2,7 @@ r"""The grammar of whole answers: lists of statements and values."""
 
 from __future__ import annotations
 
-from markscheme.verifiers.math.arithmetic import scalar
+from markscheme.verifiers.math.arithmetic import scalar, within_caps
 from markscheme.verifiers.math.brackets import NAMED_SETS, restates_domain
 from markscheme.verifiers.math.lexer import END, NotMath
 from markscheme.verifiers.math.names import is_product_word
@@ -55,7 +55,7 @@ class AnswerParser(Quantities):
             self.skip_empty_phrases()
             if self.now is END and groups[-1]:
                 break
-            groups[-1].append(self.within_height(self.element()))
+            groups[-1].append(within_caps(self.element()))
             joint = self.separator()
             if joint is None:
                 break

@@ -236,6 +236,24 @@ def symbols(node: object) -> frozenset[str]:
     return _NO_SYMBOLS
 
 
+def parts(node: Node) -> tuple[Node, ...]:
+    """The nodes that a node directly holds."""
+    if isinstance(node, Op):
+        return node.args
+    if isinstance(node, Num | Sym | Const):
+        return ()
+    if isinstance(node, Matrix):
+        return tuple(entry for row in node.rows for entry in row)
+    found: list[Node] = []
+    for name in node.__dataclass_fields__:  # type: ignore[attr-defined]
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found.extend(part for part in value if isinstance(part, Node))
+    return tuple(found)
+
+
 def substitute(node: Node, name: str, value: Node) -> Node:
     """Replace the free symbol ``name`` by ``value``."""
     if isinstance(node, Sym):
@@ -256,19 +274,3 @@ def substitute(node: Node, name: str, value: Node) -> Node:
 
     fields = node.__dataclass_fields__  # type: ignore[attr-defined]
     return type(node)(**{field: inside(getattr(node, field)) for field in fields})
-
-
-def height(node: object) -> int:
-    """How deep a node is nested. Without recursion, since what is too deep must be found before anything recurses."""
-    deepest, waiting = 0, [(node, 1)]
-    while waiting:
-        one, level = waiting.pop()
-        if isinstance(one, tuple):
-            waiting.extend((part, level) for part in one)
-        elif isinstance(one, Op):
-            deepest = max(deepest, level)
-            waiting.extend((arg, level + 1) for arg in one.args)
-        elif isinstance(one, Node) and not isinstance(one, Num | Sym | Const):
-            deepest = max(deepest, level)
-            waiting.extend((getattr(one, name), level + 1) for name in one.__dataclass_fields__)  # type: ignore[attr-defined]
-    return deepest

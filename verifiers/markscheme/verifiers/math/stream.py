@@ -5,10 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from markscheme.verifiers.math.lexer import END, NotMath, Token, TooLarge
-from markscheme.verifiers.math.nodes import Expr, Node, height
+from markscheme.verifiers.math.nodes import Expr, Node
 
 MAX_DEPTH = 80
-MAX_HEIGHT = 100  # of the tree that is read: every later pass recurses on it
 
 
 class Calculus(NotMath):
@@ -56,13 +55,6 @@ class TokenStream(ABC):
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise TooLarge(f"nested more than {MAX_DEPTH} deep")
-
-    @staticmethod
-    def within_height(node: Node) -> Node:
-        """The node, when it is not too deep for the passes that recurse on it."""
-        if height(node) > MAX_HEIGHT:
-            raise TooLarge(f"operators nested more than {MAX_HEIGHT} deep")
-        return node
 
     # What the parts of the grammar ask of each other: expressions.py, and grammar.py for brackets.
 
