@@ -34,7 +34,7 @@ def encode(value: Any, depth: int = 0) -> bytes:
     if kind is bool:
         return b"T" if value else b"F"
     if kind is int:
-        data = value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
+        data: bytes = value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
         return b"i" + _SIZE.pack(len(data)) + data
     if kind is float:
         return b"f" + _FLOAT.pack(value)
