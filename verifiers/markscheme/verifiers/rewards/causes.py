@@ -75,9 +75,7 @@ def why_unreadable(seen: Sequence[Seen], reading: str | None, *, thinking: bool)
         )
     if reading == "code":
         if _mostly_reason(seen, Reason.CUT_OFF):
-            return (
-                "the completions end inside the fenced block that would hold the program: raise max_completion_length"
-            )
+            return "the completions end inside the block that would hold the program: raise max_completion_length"
         return (
             "the completions hold no fenced block of the language: ask for one in the prompt, or raise "
             "max_completion_length if they end in the middle"
@@ -129,7 +127,7 @@ def why_constant(reward: float, seen: Sequence[Seen], reading: str | None, *, th
     if reading == "code":
         reason, count = _commonest(seen)
         return (
-            f"no program passes; {count} of {len(seen)} have the reason {reason}: run known solutions against the cases "
+            f"no program passes; {count} of {len(seen)} have the reason {reason}: run known solutions on the cases "
             "(a wrong cases column, form or limit fails every one); or the set is too hard for this model"
         )
     if len({one.gold for one in seen}) == 1 and len(seen) > 1:

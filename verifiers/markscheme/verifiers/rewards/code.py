@@ -214,7 +214,7 @@ def compute_score(
 
     Returns:
         ``score``; ``acc``, 1.0 when every case passes; ``unreadable``, ``undecided``, ``broken`` and ``low_trust``, 1.0
-        or 0.0; ``pred``, the program as read; ``outcome`` and ``reason``, text. Every result has every key, as verl wants.
+        or 0.0; ``pred``, the program as read; ``outcome`` and ``reason``, text. Every result has every key.
 
     Raises:
         DataError: the cases cannot be read.
