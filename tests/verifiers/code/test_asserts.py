@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from markscheme.verifiers import DataError
@@ -117,7 +119,7 @@ SPLIT = [
     ),
     pytest.param(
         "import random\ndef f(a): return sorted(a)",
-        "import random\nfor _ in range(20):\n    x = [random.random() for _ in range(5)]\n    assert f(list(x)) == sorted(x)",
+        "import random\nfor _ in range(20):\n    x = [random.random()] * 2 + [0]\n    assert f(list(x)) == sorted(x)",
         id="random tests repeat",
     ),
     pytest.param(
@@ -153,7 +155,7 @@ def test_two_jails(verifier: CodeVerifier, program: str, tests: str) -> None:
         "def f(a): raise SystemExit(0)",
         "import os\ndef f(a): os._exit(0)",
         "import sys\nsys.exit(0)",
-        "class E:\n    def __eq__(self, other): return True\n    __lt__ = __gt__ = __ne__ = __eq__\ndef f(a): return E()",
+        "class E:\n    def __eq__(self, other): return True\n    __lt__ = __ne__ = __eq__\ndef f(a): return E()",
         "class E(int):\n    def __eq__(self, other): return True\ndef f(a): return E(7)",
         "def f(a): return float('nan')",
         "def f(a):\n    while True: pass",
@@ -183,3 +185,12 @@ def test_one_jail_is_low_trust(verifier: CodeVerifier) -> None:
     left = verifier.verify_program("import sys\nsys.exit(0)", tests)
     assert [(one.score, one.trust) for one in (good, bad, left)] == [(1.0, "low"), (0.0, "low"), (0.0, "low")]
     assert "own jail" in good.detail
+
+
+def test_many_threads_read_tests() -> None:
+    def read(n: int) -> bool:
+        body = "\n".join(f"    assert candidate({i}) == [{i}, ({n}, {{'a': {i}}})]" for i in range(60))
+        return plan(AssertTests(code=f"def check(candidate):\n{body}", entry_point="f")).calls is not None
+
+    with ThreadPoolExecutor(16) as threads:
+        assert all(threads.map(read, range(200)))

@@ -138,11 +138,13 @@ def test_a_tolerance_needs_an_order() -> None:
 
 
 def test_relations() -> None:
-    def holds(relation: Any, expected: Any, value: Any, **more: Any) -> bool:
+    def holds(relation: Any, *pair: Any, **more: Any) -> bool:
+        expected, value = pair
         case = CallCase(function="f", expected=expected, relation=relation, **more)
         return EXACT.holds(case, codec.decode(codec.encode(value)))
 
-    assert holds("is", True, True) and not holds("is", True, 1) and not holds("is", None, False)
+    yes, no = True, False
+    assert holds("is", yes, yes) and not holds("is", yes, 1) and not holds("is", None, no)
     assert holds("!=", 1, 2) and not holds("!=", 1, 1.0)
     assert holds("in", [1, 2], 2) and not holds("in", [1, 2], 3)
     assert holds("true", None, {1}) and not holds("true", None, set()) and holds("false", None, {})

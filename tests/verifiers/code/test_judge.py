@@ -111,7 +111,8 @@ def test_reasons_of_calls(verifier: CodeVerifier, program: str, reason: Reason) 
         "add = lambda a, b: float(a + b)",
         "from __future__ import annotations\ndef add(a: X, b: X): return a + b",
         "def add(a, b): return a + b\nif __name__ == '__main__':\n    print(add(*map(int, input().split())))",
-        "from dataclasses import dataclass\n@dataclass\nclass P:\n    a: int\n    b: int\ndef add(a, b):\n    p = P(a, b)\n    return p.a + p.b",
+        "from dataclasses import dataclass\n@dataclass\nclass P:\n    a: int\n    b: int\n"
+        "def add(a, b): return (lambda p: p.a + p.b)(P(a, b))",
         "import sys\nsys.setrecursionlimit(5000)\ndef add(a, b): return a if b == 0 else 1 + add(a, b - 1)",
         "print('hello')\ndef add(a, b):\n    print(a, b)\n    return a + b",
     ],

@@ -187,7 +187,7 @@ def _attempt(code: Any, entry: str, names: list[str], answers: list[Any]) -> tup
 
 
 class _Unasserted(ast.NodeTransformer):
-    def visit_Assert(self, node: ast.Assert) -> ast.Expr:  # noqa: N802 - the library's name
+    def visit_Assert(self, node: ast.Assert) -> ast.Expr:
         return ast.copy_location(ast.Expr(node.test), node)
 
 
