@@ -13,8 +13,8 @@ _lock = threading.Lock()
 def parse(text: str) -> ast.Module:
     """Parse a module.
 
-    CPython before 3.13 counts the depth of every thread's syntax trees together (gh-106905), so that two threads that
-    parse at once may both fail: ours take turns, and try again where somebody else's thread came between.
+    CPython counts the depth of all threads' syntax trees together (3.11.7 does), so that two threads that parse at once
+    may both fail with a SystemError: ours take turns, and try again where somebody else's thread came between.
 
     Raises:
         ValueError: the text is not Python, or nested too deep.
