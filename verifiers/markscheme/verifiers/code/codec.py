@@ -1,7 +1,7 @@
-"""Values that cross the wall of the jail: exact built-in types, in one canonical encoding.
+"""Values that cross the wall of the jail: exact built-in types, in an encoding of their own.
 
 The jail encodes what a function returned; the parent reads it as hostile data. Lengths are checked before anything is
-built, nesting is capped, and no hash container is made of it: sets and dictionaries stay sorted lists of encodings.
+built, nesting is capped, and no hash container is made of it: sets and dictionaries stay lists of their items.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def encode(value: Any, depth: int = 0) -> bytes:
     if kind is bool:
         return b"T" if value else b"F"
     if kind is int:
-        data = value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
+        data: bytes = value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
         return b"i" + _SIZE.pack(len(data)) + data
     if kind is float:
         return b"f" + _FLOAT.pack(value)
@@ -52,8 +52,8 @@ def encode(value: Any, depth: int = 0) -> bytes:
         items = sorted(encode(item, depth + 1) for item in value)
         return (b"S" if kind is set else b"Z") + _SIZE.pack(len(items)) + b"".join(items)
     if kind is dict:
-        pairs = sorted((encode(key, depth + 1), encode(item, depth + 1)) for key, item in value.items())
-        return b"d" + _SIZE.pack(len(pairs)) + b"".join(key + item for key, item in pairs)
+        pairs = [encode(key, depth + 1) + encode(item, depth + 1) for key, item in value.items()]
+        return b"d" + _SIZE.pack(len(pairs)) + b"".join(pairs)  # in their order, which a program can see
     raise NotPlain(f"a value of type {kind.__name__}")
 
 
