@@ -69,9 +69,9 @@ def test_errors(verifier: CodeVerifier) -> None:
         reward(completions=[RIGHT], cases=[])
 
 
-def test_partial_credit(sandbox: Sandbox) -> None:
+def test_partial_credit(judge_sandbox: Sandbox) -> None:
     cases = [*CASES, {"stdin": "0", "stdout": "0"}]
-    reward = CodeReward(verifier=CodeVerifier(sandbox, score="fraction"))
+    reward = CodeReward(verifier=CodeVerifier(judge_sandbox, score="fraction"))
     assert reward(completions=[RIGHT, WRONG], cases=[cases, cases]) == [1.0, 0.5]
 
 

@@ -41,8 +41,8 @@ def entry(problem: Problem) -> str:
     return problem.cases.entry_point
 
 
-def failing(sandbox: Sandbox, programs: list[str], problems: list[Problem], wanted: float) -> list[str]:
-    verdicts = CodeVerifier(sandbox).verify_many(
+def failing(judge_sandbox: Sandbox, programs: list[str], problems: list[Problem], wanted: float) -> list[str]:
+    verdicts = CodeVerifier(judge_sandbox).verify_many(
         [f"```python\n{program}\n```" for program in programs], [problem.cases for problem in problems]
     )
     assert len(verdicts) == 164
@@ -53,13 +53,13 @@ def failing(sandbox: Sandbox, programs: list[str], problems: list[Problem], want
     ]
 
 
-def test_canonical_solutions_pass(sandbox: Sandbox, problems: list[Problem]) -> None:
-    assert failing(sandbox, [str(problem.solution) for problem in problems], problems, 1.0) == []
+def test_canonical_solutions_pass(judge_sandbox: Sandbox, problems: list[Problem]) -> None:
+    assert failing(judge_sandbox, [str(problem.solution) for problem in problems], problems, 1.0) == []
 
 
-def test_completions_that_go_on_where_the_prompt_ends(sandbox: Sandbox, problems: list[Problem]) -> None:
+def test_completions_that_go_on_where_the_prompt_ends(judge_sandbox: Sandbox, problems: list[Problem]) -> None:
     bodies = [str(problem.solution).removeprefix(problem.prompt) for problem in problems]
-    assert failing(sandbox, bodies, problems, 1.0) == []
+    assert failing(judge_sandbox, bodies, problems, 1.0) == []
 
 
 def mutated(problem: Problem) -> str:
@@ -75,15 +75,15 @@ def mutated(problem: Problem) -> str:
     )
 
 
-def test_a_mutated_return_does_not_pass(sandbox: Sandbox, problems: list[Problem]) -> None:
-    assert failing(sandbox, [mutated(problem) for problem in problems], problems, 0.0) == []
+def test_a_mutated_return_does_not_pass(judge_sandbox: Sandbox, problems: list[Problem]) -> None:
+    assert failing(judge_sandbox, [mutated(problem) for problem in problems], problems, 0.0) == []
 
 
-def test_leaving_before_the_tests_does_not_pass(sandbox: Sandbox, problems: list[Problem]) -> None:
+def test_leaving_before_the_tests_does_not_pass(judge_sandbox: Sandbox, problems: list[Problem]) -> None:
     programs = [f"import sys\nsys.exit(0)\n{problem.solution}" for problem in problems]
-    assert failing(sandbox, programs, problems, 0.0) == []
+    assert failing(judge_sandbox, programs, problems, 0.0) == []
 
 
-def test_an_always_equal_object_does_not_pass(sandbox: Sandbox, problems: list[Problem]) -> None:
+def test_an_always_equal_object_does_not_pass(judge_sandbox: Sandbox, problems: list[Problem]) -> None:
     programs = [str(problem.solution) + EQUAL.format(name=entry(problem)) for problem in problems]
-    assert failing(sandbox, programs, problems, 0.0) == []
+    assert failing(judge_sandbox, programs, problems, 0.0) == []

@@ -122,16 +122,16 @@ def test_good_programs(verifier: CodeVerifier, program: str) -> None:
     assert (verdict.score, verdict.detail) == (1.0, "2 of 2 cases pass")
 
 
-def test_a_case_that_hangs_does_not_take_the_others_with_it(sandbox: Sandbox) -> None:
-    judge = CodeVerifier(sandbox, limits=Limits(cpu_seconds=1), score="fraction")
+def test_a_case_that_hangs_does_not_take_the_others_with_it(judge_sandbox: Sandbox) -> None:
+    judge = CodeVerifier(judge_sandbox, limits=Limits(cpu_seconds=1), score="fraction")
     program = "def add(a, b):\n    while a > 500: pass\n    return a + b"
     verdict = judge.verify_program(program, ADD)
     assert (verdict.outcome, verdict.score, verdict.reason) == (Outcome.INCORRECT, 0.5, Reason.TIME_LIMIT)
     assert [case.reason for case in verdict.cases] == [Reason.PASSED, Reason.TIME_LIMIT]
 
 
-def test_the_share_of_the_cases(sandbox: Sandbox) -> None:
-    judge = CodeVerifier(sandbox, score="fraction")
+def test_the_share_of_the_cases(judge_sandbox: Sandbox) -> None:
+    judge = CodeVerifier(judge_sandbox, score="fraction")
     verdict = judge.verify_program("print(8)", [*DOUBLE, StdioCase(stdin="4", stdout="8")])
     assert (verdict.outcome, verdict.score) == (Outcome.INCORRECT, pytest.approx(2 / 3))
     assert [case.passed for case in verdict.cases] == [True, False, True]
@@ -139,8 +139,8 @@ def test_the_share_of_the_cases(sandbox: Sandbox) -> None:
     assert judge.verify_program("print()", DOUBLE).score == 0.0
 
 
-def test_a_budget_for_all_cases(sandbox: Sandbox) -> None:
-    judge = CodeVerifier(sandbox, budget_seconds=0.5)
+def test_a_budget_for_all_cases(judge_sandbox: Sandbox) -> None:
+    judge = CodeVerifier(judge_sandbox, budget_seconds=0.5)
     program = "import time\nt = time.process_time()\nwhile time.process_time() < t + 0.2: pass"
     verdict = judge.verify_program(program, [StdioCase(stdin="", stdout="")] * 20)
     assert (verdict.outcome, verdict.reason) == (Outcome.INCORRECT, Reason.TIME_LIMIT)
@@ -153,10 +153,10 @@ def test_long_outputs(verifier: CodeVerifier) -> None:
     assert verifier.verify_program("for n in range(199999): print(n)", [StdioCase(stdin="", stdout=text)]).score == 0.0
 
 
-def test_comparators(sandbox: Sandbox) -> None:
+def test_comparators(judge_sandbox: Sandbox) -> None:
     third = [StdioCase(stdin="", stdout="0.3333333")]
-    assert CodeVerifier(sandbox).verify_program("print(1 / 3)", third).score == 0.0
-    assert CodeVerifier(sandbox, comparator=Comparator(abs_tol=1e-6)).verify_program("print(1 / 3)", third).score == 1.0
+    assert CodeVerifier(judge_sandbox).verify_program("print(1 / 3)", third).score == 0.0
+    assert CodeVerifier(judge_sandbox, comparator=Comparator(abs_tol=1e-6)).verify_program("print(1 / 3)", third).score == 1.0
 
 
 CHECKER = Checker(
@@ -176,8 +176,8 @@ CHECKER = Checker(
         ("print()", 0.0),
     ],
 )
-def test_a_checker(sandbox: Sandbox, program: str, score: float) -> None:
-    judge = CodeVerifier(sandbox, comparator=Comparator(checker=CHECKER))
+def test_a_checker(judge_sandbox: Sandbox, program: str, score: float) -> None:
+    judge = CodeVerifier(judge_sandbox, comparator=Comparator(checker=CHECKER))
     assert judge.verify_program(program, [StdioCase(stdin="10", stdout="any")]).score == score
     with pytest.raises(DataError, match="give stdin/stdout cases"):
         judge.verify_program("def add(a, b): return a + b", ADD)
@@ -282,8 +282,8 @@ def test_settings(settings: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.skipif(not ATTACKS.is_dir(), reason="the folder of hostile programs is not beside this one")
-def test_hostile_programs_never_pass(sandbox: Sandbox) -> None:
-    judge = CodeVerifier(sandbox, limits=Limits(cpu_seconds=1, wall_seconds=10, idle_seconds=0.5))
+def test_hostile_programs_never_pass(judge_sandbox: Sandbox) -> None:
+    judge = CodeVerifier(judge_sandbox, limits=Limits(cpu_seconds=1, wall_seconds=10, idle_seconds=0.5))
     programs = sorted(ATTACKS.glob("*.py"))
     calls = [*ADD, CallCase(function="add", arguments=(5, 5), expected=10)]
     lines = [StdioCase(stdin="1 2\n", stdout="3"), StdioCase(stdin="1000 13\n", stdout="1013")]

@@ -19,17 +19,17 @@ RIGHT = {
 C = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
 
 
-def judge(sandbox: Sandbox, language: str) -> CodeVerifier:
-    if sandbox.level < 3:
+def judge(judge_sandbox: Sandbox, language: str) -> CodeVerifier:
+    if judge_sandbox.level < 3:
         pytest.skip("other languages need level 3, which this host does not give")
     if shutil.which(TOOLS[language]) is None:
         pytest.skip(f"{TOOLS[language]} is not installed")
-    return CodeVerifier(sandbox, language=language, limits=Limits(cpu_seconds=1, idle_seconds=1))
+    return CodeVerifier(judge_sandbox, language=language, limits=Limits(cpu_seconds=1, idle_seconds=1))
 
 
 @pytest.mark.parametrize("language", TOOLS)
-def test_right(sandbox: Sandbox, language: str) -> None:
-    verdict = judge(sandbox, language).verify(f"So:\n```{language}\n{RIGHT[language]}\n```", ADD)
+def test_right(judge_sandbox: Sandbox, language: str) -> None:
+    verdict = judge(judge_sandbox, language).verify(f"So:\n```{language}\n{RIGHT[language]}\n```", ADD)
     assert (verdict.score, verdict.detail, verdict.level) == (1.0, "2 of 2 cases pass", 3)
 
 
@@ -53,25 +53,25 @@ def test_right(sandbox: Sandbox, language: str) -> None:
         ("javascript", "console.log(8)", Reason.WRONG_ANSWER),
     ],
 )
-def test_wrong(sandbox: Sandbox, language: str, program: str, reason: Reason) -> None:
+def test_wrong(judge_sandbox: Sandbox, language: str, program: str, reason: Reason) -> None:
     source = C + program if language == "c" else program
-    verdict = judge(sandbox, language).verify_program(source, ADD)
+    verdict = judge(judge_sandbox, language).verify_program(source, ADD)
     assert (verdict.outcome, verdict.score, verdict.reason) == (Outcome.INCORRECT, 0.0, reason)
 
 
-def test_what_is_refused(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    verifier = judge(sandbox, "c")
+def test_what_is_refused(judge_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    verifier = judge(judge_sandbox, "c")
     with pytest.raises(DataError, match="calls are for programs in Python"):
         verifier.verify_program(RIGHT["c"], [CallCase(function="f", expected=1)])
     with pytest.raises(DataError, match="tests in Python judge programs in Python"):
         verifier.verify_program(RIGHT["c"], {"tests": "assert f(1) == 1"})
     monkeypatch.setattr(languages.shutil, "which", lambda *_, **__: None)
     with pytest.raises(SandboxError, match="programs in c need gcc, which is not installed"):
-        CodeVerifier(sandbox, language="c")
+        CodeVerifier(judge_sandbox, language="c")
 
 
-def test_level_3_is_needed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    verifier = judge(sandbox, "c")
-    monkeypatch.setattr(sandbox, "level", 2)
+def test_level_3_is_needed(judge_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    verifier = judge(judge_sandbox, "c")
+    monkeypatch.setattr(judge_sandbox, "level", 2)
     with pytest.raises(SandboxError, match="need level 3; this sandbox is at level 2"):
         verifier.verify_program(RIGHT["c"], ADD)
