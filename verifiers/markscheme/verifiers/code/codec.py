@@ -24,8 +24,17 @@ class Damaged(ValueError):
     """Bytes that are no encoding."""
 
 
-def encode(value: Any, depth: int = 0) -> bytes:
-    """Encode a value of exact built-in types. Raises NotPlain for any other."""
+def encode(value: Any, *, ordered: bool = False) -> bytes:
+    """Encode a value of exact built-in types. Raises NotPlain for any other.
+
+    Args:
+        value: what to encode.
+        ordered: keep dictionaries in their own order, as arguments need; else equal values have equal encodings.
+    """
+    return _encode(value, 0, ordered)
+
+
+def _encode(value: Any, depth: int, ordered: bool) -> bytes:  # noqa: FBT001 - internal, by position for speed
     if depth > MAX_DEPTH:
         raise NotPlain(f"nested more than {MAX_DEPTH} deep")
     kind = type(value)
@@ -34,7 +43,7 @@ def encode(value: Any, depth: int = 0) -> bytes:
     if kind is bool:
         return b"T" if value else b"F"
     if kind is int:
-        data = value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
+        data: bytes = value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
         return b"i" + _SIZE.pack(len(data)) + data
     if kind is float:
         return b"f" + _FLOAT.pack(value)
@@ -46,13 +55,15 @@ def encode(value: Any, depth: int = 0) -> bytes:
     if kind is bytes or kind is bytearray:
         return (b"b" if kind is bytes else b"a") + _SIZE.pack(len(value)) + bytes(value)
     if kind is list or kind is tuple:
-        items = [encode(item, depth + 1) for item in value]
+        items = [_encode(item, depth + 1, ordered) for item in value]
         return (b"l" if kind is list else b"t") + _SIZE.pack(len(items)) + b"".join(items)
     if kind is set or kind is frozenset:
-        items = sorted(encode(item, depth + 1) for item in value)
+        items = sorted(_encode(item, depth + 1, ordered) for item in value)
         return (b"S" if kind is set else b"Z") + _SIZE.pack(len(items)) + b"".join(items)
     if kind is dict:
-        pairs = sorted((encode(key, depth + 1), encode(item, depth + 1)) for key, item in value.items())
+        pairs = [(_encode(key, depth + 1, ordered), _encode(item, depth + 1, ordered)) for key, item in value.items()]
+        if not ordered:
+            pairs.sort()
         return b"d" + _SIZE.pack(len(pairs)) + b"".join(key + item for key, item in pairs)
     raise NotPlain(f"a value of type {kind.__name__}")
 

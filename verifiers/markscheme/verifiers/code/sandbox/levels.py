@@ -6,20 +6,10 @@ import os
 import sys
 import sysconfig
 from dataclasses import dataclass
-from pathlib import Path
-
-from markscheme.verifiers.code.sandbox import linux
 
 _SYSTEM = (
-    "/usr",
-    "/lib",
-    "/lib64",
-    "/lib32",
-    "/bin",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/localtime",
-    "/etc/alternatives",
+    *("/usr", "/lib", "/lib64", "/lib32", "/bin"),
+    *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/localtime", "/etc/alternatives"),
 )
 FIRST_UID = 61_184
 """The first of the ids that jobs run under when this process is root: one a worker, in a range that no user has."""
@@ -44,22 +34,25 @@ class Capabilities:
 
 def readable_paths() -> list[str]:
     """What a job may read: the interpreter, its libraries and packages; nested paths left out."""
-    paths = {Path(sys.base_prefix), Path(sys.prefix), Path(os.path.realpath(sys.executable)).parent.parent}
-    paths |= {Path(path) for path in sysconfig.get_paths().values()}
-    paths |= {Path(os.path.realpath(path)) for path in (*paths, sys.executable)}
+    prefixes = [sys.base_prefix, sys.prefix, os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))]
+    packages = [path for path in sys.path if os.path.basename(path) in {"site-packages", "dist-packages"}]
+    paths = [path for path in (*prefixes, *sysconfig.get_paths().values()) if not _holds_home(path)]
+    # The interpreter's own folder, should its prefix be a home.
+    paths += [*packages, os.path.dirname(sys.executable), os.path.dirname(os.path.realpath(sys.executable))]
+    paths += [os.path.realpath(path) for path in paths]
     kept: list[str] = list(_SYSTEM)
-    for path in sorted(paths, key=lambda one: len(one.parts)):
-        text = str(path)
-        if path.exists() and len(path.parts) > 1 and not any(text == one or text.startswith(f"{one}/") for one in kept):
-            kept.append(text)
+    for path in sorted({os.path.abspath(path) for path in paths}, key=lambda one: one.count("/")):
+        if os.path.exists(path) and path != "/" and not any(path == one or path.startswith(f"{one}/") for one in kept):
+            kept.append(path)
     return [path for path in kept if os.path.lexists(path)]
+
+
+def _holds_home(path: str) -> bool:
+    """Whether a folder is the user's home, or holds it: then it holds more than an interpreter."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    return os.path.realpath(path) == "/" or f"{home}/".startswith(f"{os.path.realpath(path)}/")
 
 
 def is_root() -> bool:
     """Whether jobs can be given ids of their own."""
     return os.geteuid() == 0
-
-
-def require_supported() -> None:
-    """Raise UnsupportedHost where the sandbox cannot run at all."""
-    linux.require_host()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-from collections.abc import Sequence
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
@@ -17,14 +16,16 @@ CLONE_NEWIPC = 0x08000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
-CLONE_PIDFD = 0x00001000
+CLONE_PIDFD, CLONE_CHILD_CLEARTID, CLONE_CHILD_SETTID = 0x00001000, 0x00200000, 0x01000000
 SIGCHLD = 17
 
+# The mount attributes of mount_setattr have the same values.
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
-MNT_DETACH = 2
+MNT_DETACH, AT_FDCWD, AT_RECURSIVE = 2, -100, 0x8000
 
-PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, PR_CAPBSET_DROP = 4, 22, 38, 24
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
+PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_GET_TID_ADDRESS = 36, 38, 40
 SECCOMP_MODE_FILTER = 2
 
 _NUMBERS = {
@@ -33,6 +34,7 @@ _NUMBERS = {
     "pivot_root": 155,
     "pidfd_send_signal": 424,
     "close_range": 436,
+    "mount_setattr": 442,
     "landlock_create_ruleset": 444,
     "landlock_add_rule": 445,
     "landlock_restrict_self": 446,
@@ -102,12 +104,31 @@ def prctl(option: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0) -> int:
     return _checked(f"prctl {option}", _libc.prctl(ctypes.c_int(option), *words))
 
 
+def protect_mounts(target: str, flags: int) -> None:
+    """Put flags on a mount and all below it; those that are there stay."""
+    attributes = ctypes.create_string_buffer(flags.to_bytes(8, "little") + bytes(24), 32)
+    syscall("mount_setattr", AT_FDCWD, ctypes.c_char_p(target.encode()), AT_RECURSIVE, attributes, 32)
+
+
+def _tid_address() -> int:
+    """Where the C library keeps this thread's id; 0 where the kernel does not tell."""
+    address = ctypes.c_ulong(0)
+    try:
+        prctl(PR_GET_TID_ADDRESS, ctypes.addressof(address))
+    except OSError:
+        return 0
+    return address.value
+
+
 def fork_into(flags: int) -> tuple[int, int]:
     """Fork with namespace flags: (pid, pidfd) in the parent, (0, -1) in the child."""
     pidfd = ctypes.c_int(-1)
     number = ctypes.c_long(_NUMBERS["clone"])
+    address = _tid_address()  # else the child's raise() and its recursive mutexes would use the parent's id
+    if address:
+        flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID
     word = ctypes.c_ulong(flags | CLONE_PIDFD | SIGCHLD)
-    pid = int(_libc.syscall(number, word, None, ctypes.byref(pidfd), None, None))
+    pid = int(_libc.syscall(number, word, None, ctypes.byref(pidfd), ctypes.c_ulong(address), None))
     _checked("clone", pid)
     return pid, pidfd.value if pid else -1
 
@@ -134,69 +155,3 @@ def drop_capabilities() -> None:
             break  # past the last one, or none to drop with
     header = ctypes.create_string_buffer((0x20080522).to_bytes(4, "little") + bytes(4), 8)
     syscall("capset", header, ctypes.create_string_buffer(24))
-
-
-# Landlock -------------------------------------------------------------------------------------------------------
-
-LANDLOCK_READ = 0b1101  # execute, read file, read directory
-LANDLOCK_READ_FILE = 0b0100
-
-
-def landlock_abi() -> int:
-    """The version of Landlock that this kernel offers; 0 for none."""
-    try:
-        return syscall("landlock_create_ruleset", None, 0, 1)
-    except OSError:
-        return 0
-
-
-def landlock(readable: Sequence[str], writable: Sequence[str], abi: int) -> None:
-    """Allow this process nothing of the file system but these trees, no TCP, and no signals or sockets outside.
-
-    Args:
-        readable: folders or files to read and execute.
-        writable: folders where files may be made, written and removed.
-        abi: the version to use, as ``landlock_abi`` gave it; 3 or more.
-    """
-    ruleset = landlock_ruleset(readable, writable, abi)
-    try:
-        landlock_restrict(ruleset)
-    finally:
-        os.close(ruleset)
-
-
-def landlock_restrict(ruleset: int) -> None:
-    """Put this process under a ruleset, for good."""
-    syscall("landlock_restrict_self", ruleset, 0)
-
-
-def landlock_ruleset(readable: Sequence[str], writable: Sequence[str], abi: int) -> int:
-    """Make a ruleset, see ``landlock``; its descriptor."""
-    handled = (1 << 15) - 1 if abi < 5 else (1 << 16) - 1  # 5 adds ioctl on devices
-    network = 3 if abi >= 4 else 0  # bind and connect by TCP
-    scoped = 3 if abi >= 6 else 0  # abstract sockets and signals outside the domain
-    size = 24 if abi >= 6 else 16 if abi >= 4 else 8
-    attributes = b"".join(value.to_bytes(8, "little") for value in (handled, network, scoped))[:size]
-    ruleset = syscall("landlock_create_ruleset", ctypes.create_string_buffer(attributes, size), size, 0)
-    try:
-        for paths, rights in ((readable, LANDLOCK_READ), (writable, handled & ~1)):
-            for path in paths:
-                _allow(ruleset, path, rights)
-    except OSError:
-        os.close(ruleset)
-        raise
-    return ruleset
-
-
-def _allow(ruleset: int, path: str, rights: int) -> None:
-    try:
-        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    try:
-        if not os.path.isdir(path):  # noqa: PTH112 - on a path that may hold any bytes
-            rights &= 0b0111 | (1 << 1) | (1 << 14)
-        rule = rights.to_bytes(8, "little") + fd.to_bytes(4, "little")
-        syscall("landlock_add_rule", ruleset, 1, ctypes.create_string_buffer(rule, 12), 0)
-    finally:
-        os.close(fd)

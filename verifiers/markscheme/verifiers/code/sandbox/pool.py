@@ -7,7 +7,6 @@ import atexit
 import itertools
 import os
 import queue
-import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -15,27 +14,28 @@ from typing import Any, Literal
 
 from markscheme.verifiers.code import codec
 from markscheme.verifiers.code.outcomes import Execution, Limits, RunOutcome
-from markscheme.verifiers.code.sandbox import levels, linux
+from markscheme.verifiers.code.sandbox import landlock, levels, linux
+from markscheme.verifiers.code.sandbox.endings import Job
 from markscheme.verifiers.code.sandbox.levels import Capabilities
-from markscheme.verifiers.code.sandbox.supervisor import Job, SandboxError, Zygote
+from markscheme.verifiers.code.sandbox.supervisor import SandboxError, Zygote
 
 Level = Literal["strongest", 1, 2, 3]
-PRELOAD = (
-    "math", "json", "re", "random", "string", "itertools", "functools", "collections", "heapq", "bisect", "operator", "typing",
-    "datetime", "decimal", "fractions", "copy", "dataclasses", "statistics", "io", "textwrap", "enum", "contextlib", "queue",
-)  # fmt: skip
+PRELOAD = tuple(
+    "math json re random string itertools functools collections heapq bisect operator typing datetime "
+    "decimal fractions copy dataclasses statistics io textwrap enum contextlib queue".split()
+)
 _counter = itertools.count()
-_CANARY = Job("stdio", b"print(6 * 7)", b"", (), Limits(cpu_seconds=5, wall_seconds=30, idle_seconds=10))
+_CANARY = Job(codec.encode(["print(6 * 7)", [], None]), b"", Limits(cpu_seconds=5, wall_seconds=30, idle_seconds=10))
 
 
 def capabilities() -> Capabilities:
     """The strongest level that this host gives, proved by running a program under it, and why not a higher one."""
     linux.require_host()
-    abi, root = linux.landlock_abi(), levels.is_root()
+    abi, root = landlock.abi(), levels.is_root()
     why = ""
     for level in (3, 2):
-        if abi < 3:
-            why = f"Landlock of version 3 is needed; this kernel has {abi or 'none'}"
+        if abi < landlock.MIN_ABI:
+            why = f"Landlock of version {landlock.MIN_ABI} is needed; this kernel has {abi or 'none'}"
             break
         try:
             zygote = Zygote(level, _index(), ())
@@ -95,7 +95,6 @@ class Sandbox:
             self.level = found.level
         else:
             self.level = level
-        self._lock = threading.Lock()
         self._begin()
         _open.add(self)
 
@@ -117,9 +116,7 @@ class Sandbox:
         self, code: str, stdin: bytes | str = b"", argv: Sequence[str] = (), *, limits: Limits | None = None
     ) -> Execution:
         """Run a program with standard input and arguments."""
-        data = stdin.encode() if isinstance(stdin, str) else stdin
-        payload = code.encode("utf-8", "surrogatepass")
-        return self._execute(Job("stdio", payload, data, tuple(argv), limits or self.limits))
+        return self._execute(self._stdio(code, stdin, argv, limits))
 
     def call(
         self,
@@ -135,7 +132,7 @@ class Sandbox:
         """Run code, then call a function of it. ``result`` holds ``[value, arguments as left]``, encoded by ``codec``.
 
         Args:
-            code: the program.
+            code: the program; its ``__name__`` is not ``"__main__"``.
             function: its name, or ``Class.method``.
             arguments: of exact built-in types; so are ``keywords``' values.
             keywords: keyword arguments.
@@ -146,24 +143,59 @@ class Sandbox:
         Raises:
             codec.NotPlain: an argument of another type.
         """
-        payload = codec.encode([code, function, [list(arguments), [list(pair) for pair in (keywords or {}).items()]]])
-        return self._execute(Job("call", payload, stdin, (), limits or self.limits, result_bytes))
+        return self._execute(self._calling(code, function, arguments, keywords, stdin, limits, result_bytes))
 
     async def arun(
         self, code: str, stdin: bytes | str = b"", argv: Sequence[str] = (), *, limits: Limits | None = None
     ) -> Execution:
-        """``run`` without holding up the event loop."""
-        return await asyncio.to_thread(self.run, code, stdin, argv, limits=limits)
+        """``run`` without holding up the event loop; cancelling it ends the program."""
+        return await self._aexecute(self._stdio(code, stdin, argv, limits))
 
     async def acall(
-        self, code: str, function: str, arguments: Sequence[Any] = (), *, limits: Limits | None = None
+        self,
+        code: str,
+        function: str,
+        arguments: Sequence[Any] = (),
+        keywords: Mapping[str, Any] | None = None,
+        *,
+        stdin: bytes = b"",
+        limits: Limits | None = None,
+        result_bytes: int = 1 << 16,
     ) -> Execution:
-        """``call`` without holding up the event loop."""
-        return await asyncio.to_thread(self.call, code, function, arguments, limits=limits)
+        """``call`` without holding up the event loop; cancelling it ends the program."""
+        job = self._calling(code, function, arguments, keywords, stdin, limits, result_bytes)
+        return await self._aexecute(job)
+
+    def _stdio(self, code: str, stdin: bytes | str, argv: Sequence[str], limits: Limits | None) -> Job:
+        data = stdin.encode("utf-8", "surrogatepass") if isinstance(stdin, str) else stdin
+        return Job(codec.encode([code, list(argv), None]), data, limits or self.limits)
+
+    def _calling(
+        self,
+        code: str,
+        function: str,
+        arguments: Sequence[Any],
+        keywords: Mapping[str, Any] | None,
+        stdin: bytes,
+        limits: Limits | None,
+        result_bytes: int,
+    ) -> Job:
+        given = [list(arguments), [list(pair) for pair in (keywords or {}).items()]]
+        payload = codec.encode([code, [], [function, given]], ordered=True)
+        return Job(payload, stdin, limits or self.limits, result_bytes)
+
+    async def _aexecute(self, job: Job) -> Execution:
+        try:
+            return await asyncio.to_thread(self._execute, job)
+        except asyncio.CancelledError:
+            job.cancelled.set()
+            raise
 
     def _execute(self, job: Job) -> Execution:
-        if job.limits.processes > 1 and self.level < 3:
-            raise SandboxError(f"processes={job.limits.processes} needs level 3; this sandbox is at level {self.level}")
+        for name, asked in (("processes", job.limits.processes > 1), ("files", job.limits.files > 0)):
+            if asked and self.level < 3:
+                wanted = getattr(job.limits, name)
+                raise SandboxError(f"{name}={wanted} needs level 3; this sandbox is at level {self.level}")
         slots = self._own_slots()
         zygote = slots.get()
         try:
@@ -174,6 +206,7 @@ class Sandbox:
                 first = str(error)
             if zygote is not None:
                 zygote.close()
+                zygote = None
             zygote, execution = self._again(job, first)
             return execution
         except BaseException:
@@ -208,7 +241,6 @@ class Sandbox:
 
     def _own_slots(self) -> queue.LifoQueue[Zygote | None]:
         if self._pid != os.getpid():  # a forked worker: the parent's zygotes are not ours to talk to
-            self._lock = threading.Lock()
             self._begin()
         if self._closed:
             raise SandboxError("this sandbox is closed")

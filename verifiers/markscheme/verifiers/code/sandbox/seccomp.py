@@ -21,32 +21,33 @@ _PID_MARK = 0x7E57_1D00  # stands for the job's own pid until it is known
 # What a Python program needs and what cannot reach past its own memory and descriptors.
 COMMON = {
     "read": 0, "write": 1, "open": 2, "close": 3, "stat": 4, "fstat": 5, "lstat": 6, "poll": 7, "lseek": 8, "mmap": 9,
-    "mprotect": 10, "munmap": 11, "brk": 12, "rt_sigaction": 13, "rt_sigprocmask": 14, "rt_sigreturn": 15, "pread64": 17,
-    "pwrite64": 18, "readv": 19, "writev": 20, "access": 21, "pipe": 22, "select": 23, "sched_yield": 24, "mremap": 25,
-    "msync": 26, "mincore": 27, "madvise": 28, "dup": 32, "dup2": 33, "pause": 34, "nanosleep": 35, "getitimer": 36,
-    "alarm": 37, "setitimer": 38, "getpid": 39, "sendfile": 40, "sendto": 44, "recvfrom": 45, "sendmsg": 46, "recvmsg": 47,
-    "shutdown": 48, "getsockname": 51, "getpeername": 52, "setsockopt": 54, "getsockopt": 55, "exit": 60, "wait4": 61,
-    "uname": 63, "flock": 73, "fsync": 74, "fdatasync": 75, "getcwd": 79, "chdir": 80, "fchdir": 81, "readlink": 89,
-    "umask": 95, "gettimeofday": 96, "getrlimit": 97, "getrusage": 98, "sysinfo": 99, "times": 100, "getuid": 102,
-    "getgid": 104, "geteuid": 107, "getegid": 108, "getppid": 110, "getpgrp": 111, "getgroups": 115, "getresuid": 118,
+    "mprotect": 10, "munmap": 11, "brk": 12, "rt_sigaction": 13, "rt_sigprocmask": 14, "rt_sigreturn": 15,
+    "pread64": 17, "pwrite64": 18, "readv": 19, "writev": 20, "access": 21, "pipe": 22, "select": 23,
+    "sched_yield": 24, "mremap": 25, "msync": 26, "madvise": 28, "dup": 32, "dup2": 33, "pause": 34, "nanosleep": 35,
+    "getitimer": 36, "alarm": 37, "setitimer": 38, "getpid": 39, "sendfile": 40, "sendto": 44, "recvfrom": 45,
+    "sendmsg": 46, "recvmsg": 47, "shutdown": 48, "getsockname": 51, "getpeername": 52, "getsockopt": 55, "exit": 60,
+    "wait4": 61, "uname": 63, "getcwd": 79, "chdir": 80, "fchdir": 81, "readlink": 89, "umask": 95,
+    "gettimeofday": 96, "getrlimit": 97, "getrusage": 98, "sysinfo": 99, "times": 100, "getuid": 102, "getgid": 104,
+    "geteuid": 107, "getegid": 108, "getppid": 110, "getpgrp": 111, "getgroups": 115, "getresuid": 118,
     "getresgid": 120, "getpgid": 121, "getsid": 124, "capget": 125, "rt_sigpending": 127, "rt_sigtimedwait": 128,
-    "rt_sigsuspend": 130, "sigaltstack": 131, "statfs": 137, "fstatfs": 138, "getpriority": 140, "sched_getparam": 143,
-    "sched_getscheduler": 145, "sched_get_priority_max": 146, "sched_get_priority_min": 147, "arch_prctl": 158,
-    "setrlimit": 160, "gettid": 186, "getxattr": 191, "lgetxattr": 192, "time": 201, "futex": 202, "sched_getaffinity": 204,
-    "epoll_create": 213, "getdents64": 217, "set_tid_address": 218, "restart_syscall": 219, "fadvise64": 221,
+    "rt_sigsuspend": 130, "sigaltstack": 131, "statfs": 137, "fstatfs": 138, "getpriority": 140,
+    "sched_getparam": 143, "sched_getscheduler": 145, "sched_get_priority_max": 146, "sched_get_priority_min": 147,
+    "arch_prctl": 158, "setrlimit": 160, "gettid": 186, "getxattr": 191, "lgetxattr": 192, "time": 201, "futex": 202,
+    "sched_getaffinity": 204, "epoll_create": 213, "getdents64": 217, "set_tid_address": 218, "restart_syscall": 219,
     "timer_create": 222, "timer_settime": 223, "timer_gettime": 224, "timer_getoverrun": 225, "timer_delete": 226,
     "clock_gettime": 228, "clock_getres": 229, "clock_nanosleep": 230, "exit_group": 231, "epoll_wait": 232,
-    "epoll_ctl": 233, "waitid": 247, "openat": 257, "newfstatat": 262, "readlinkat": 267, "faccessat": 269, "pselect6": 270,
-    "ppoll": 271, "set_robust_list": 273, "get_robust_list": 274, "epoll_pwait": 281, "timerfd_create": 283,
+    "epoll_ctl": 233, "waitid": 247, "openat": 257, "newfstatat": 262, "readlinkat": 267, "faccessat": 269,
+    "pselect6": 270, "ppoll": 271, "set_robust_list": 273, "epoll_pwait": 281, "timerfd_create": 283,
     "timerfd_settime": 286, "timerfd_gettime": 287, "eventfd2": 290, "epoll_create1": 291, "dup3": 292, "pipe2": 293,
-    "preadv": 295, "pwritev": 296, "getcpu": 309, "getrandom": 318, "memfd_create": 319, "membarrier": 324,
-    "copy_file_range": 326, "preadv2": 327, "pwritev2": 328, "statx": 332, "rseq": 334, "close_range": 436, "faccessat2": 439,
+    "preadv": 295, "pwritev": 296, "getcpu": 309, "getrandom": 318, "membarrier": 324, "copy_file_range": 326,
+    "preadv2": 327, "pwritev2": 328, "statx": 332, "rseq": 334, "close_range": 436, "faccessat2": 439,
     "futex_waitv": 449,
 }  # fmt: skip
 # Changing files, where the job has a place of its own to write.
 WRITING = {
     "rename": 82, "mkdir": 83, "rmdir": 84, "creat": 85, "link": 86, "unlink": 87, "symlink": 88, "mkdirat": 258,
-    "unlinkat": 263, "renameat": 264, "linkat": 265, "symlinkat": 266, "renameat2": 316,
+    "unlinkat": 263, "renameat": 264, "linkat": 265, "symlinkat": 266, "renameat2": 316, "flock": 73, "fsync": 74,
+    "fdatasync": 75,
 }  # fmt: skip
 # What Landlock does not mediate: only where the mount namespace shows nothing of the host that can be changed.
 CHANGING = {
@@ -55,19 +56,26 @@ CHANGING = {
 }  # fmt: skip
 # Making processes: only where a pid namespace holds them.
 PROCESSES = {
-    "clone": 56, "fork": 57, "vfork": 58, "execve": 59, "setpgid": 109, "setsid": 112, "execveat": 322, "pidfd_open": 434,
+    "fork": 57, "vfork": 58, "execve": 59, "setpgid": 109, "setsid": 112, "execveat": 322, "pidfd_open": 434,
     "pidfd_send_signal": 424,
 }  # fmt: skip
 _CLONE, _CLONE3, _CLONE_THREAD = 56, 435, 0x00010000
+_CLONE_NAMESPACES = 0x7E020000  # every CLONE_NEW* that clone takes
 _KILL_CALLS = {"kill": 62, "tkill": 200, "tgkill": 234}
-# System call -> (argument, values that pass).
-_CHECKED = {
-    "ioctl": (16, 1, (0x5401, 0x541B, 0x5450, 0x5451, 0x5413)),  # TCGETS, FIONREAD, FIONCLEX, FIOCLEX, TIOCGWINSZ
-    "socketpair": (53, 0, (1,)),  # AF_UNIX
-    "prctl": (157, 0, (15, 16, 0x53564D41)),  # names of threads and of memory
-    "prlimit64": (302, 0, (0,)),  # itself
-    "fcntl": (72, 1, (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1031, 1032, 1033, 1034)),  # no signals to owners, no leases
-}  # fmt: skip
+_STREAM = (1, 1 | 0o4000, 1 | 0o2000000, 1 | 0o2004000)  # SOCK_STREAM, with NONBLOCK and CLOEXEC
+# System call -> number, and for some of its arguments the values that pass.
+_CHECKED: dict[str, tuple[int, dict[int, tuple[int, ...]]]] = {
+    # TCGETS, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TIOCGWINSZ
+    "ioctl": (16, {1: (0x5401, 0x541B, 0x5421, 0x5450, 0x5451, 0x5413)}),
+    # Pairs of AF_UNIX streams; a datagram of a pair could be sent to any socket of the host that has a name.
+    "socketpair": (53, {0: (1,), 1: _STREAM}),
+    # Names of threads and of memory.
+    "prctl": (157, {0: (15, 16, 0x53564D41)}),
+    # Itself.
+    "prlimit64": (302, {0: (0,)}),
+    # Neither signals to owners, nor leases, nor sizes of pipes.
+    "fcntl": (72, {1: (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032, 1034)}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,19 +128,12 @@ def build(*, processes: bool, writing: bool, own_mounts: bool, own_pids: bool) -
         _statement(_JEQ, _CLONE3, 0, 1),  # glibc then falls back to clone, whose flags can be checked
         _statement(_RET, _ERRNO | ENOSYS),
     ]
-    for number, argument, values in _CHECKED.values():
-        lines += _checked(number, argument, values)
-    if not processes:
-        lines += [
-            _statement(_JEQ, _CLONE, 0, 4),
-            _statement(_LOAD, 16),
-            _statement(_JSET, _CLONE_THREAD, 0, 1),
-            _statement(_RET, _ALLOW),
-            _statement(_RET, _ERRNO | EPERM),
-        ]
+    for number, arguments in _CHECKED.values():
+        lines += _checked(number, arguments)
+    lines += _clone(processes=processes)
     if not own_pids:
         for name in ("kill", "tgkill"):
-            lines += _checked(_KILL_CALLS[name], 0, (_PID_MARK,))
+            lines += _checked(_KILL_CALLS[name], {0: (_PID_MARK,)})
     for low, high in _ranges(allowed):
         lines += [_statement(_JGE, low, 0, 2), _statement(_JGT, high, 1, 0), _statement(_RET, _ALLOW)]
     lines.append(_statement(_RET, _ERRNO | EPERM))
@@ -140,11 +141,26 @@ def build(*, processes: bool, writing: bool, own_mounts: bool, own_pids: bool) -
     return Filter(b"".join(lines), marks)
 
 
-def _checked(number: int, argument: int, values: tuple[int, ...]) -> list[bytes]:
-    """Allow a call when the low word of an argument has one of the values."""
-    count = len(values)
-    tests = [_statement(_JEQ, value, count - n, 0) for n, value in enumerate(values)]
-    block = [_statement(_LOAD, 16 + 8 * argument), *tests, _statement(_RET, _ERRNO | EPERM), _statement(_RET, _ALLOW)]
+def _clone(*, processes: bool) -> list[bytes]:
+    """Threads pass, processes where they may be made, new namespaces never."""
+    return [
+        _statement(_JEQ, _CLONE, 0, 6),
+        _statement(_LOAD, 16),
+        _statement(_JSET, _CLONE_NAMESPACES, 0, 1),
+        _statement(_RET, _ERRNO | EPERM),
+        _statement(_JSET, 0xFFFFFFFF if processes else _CLONE_THREAD, 0, 1),
+        _statement(_RET, _ALLOW),
+        _statement(_RET, _ERRNO | EPERM),
+    ]
+
+
+def _checked(number: int, arguments: dict[int, tuple[int, ...]]) -> list[bytes]:
+    """Allow a call when the low word of each of these arguments has one of its values."""
+    block: list[bytes] = []
+    for argument, values in arguments.items():
+        tests = [_statement(_JEQ, value, len(values) - n, 0) for n, value in enumerate(values)]
+        block += [_statement(_LOAD, 16 + 8 * argument), *tests, _statement(_RET, _ERRNO | EPERM)]
+    block.append(_statement(_RET, _ALLOW))
     return [_statement(_JEQ, number, 0, len(block)), *block]
 
 

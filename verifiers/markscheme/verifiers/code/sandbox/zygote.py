@@ -1,11 +1,14 @@
 """The zygote: a fresh interpreter in its own namespaces that forks one jail a job and never runs user code itself.
 
-It is exec'd with an empty environment, has one thread, and ends when its control socket does. The payload of a job never
-passes through its memory, which the next job's fork would inherit: it travels in a memfd that only the job reads.
+It is exec'd with an empty environment, has one thread, and ends when its control socket does. The payload of a job
+never passes through its memory, which the next job's fork would inherit: a memfd carries it, that only the job reads.
 """
 
 from __future__ import annotations
 
+import _sitebuiltins
+import builtins
+import contextlib
 import gc
 import importlib
 import json
@@ -17,11 +20,10 @@ import socket
 import sys
 from typing import Any
 
-from markscheme.verifiers.code.sandbox import job, linux, seccomp
+from markscheme.verifiers.code.sandbox import job, landlock, linux, namespaces, seccomp
 
 MESSAGE_BYTES = 1 << 17
-_READ_ONLY = linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV
-_DEVICES = ("null", "zero", "full", "random", "urandom")
+_OOM_SCORE = 800  # of 1000: the kernel ends a job, or its zygote, before what started them
 
 
 class RefusedStart(RuntimeError):
@@ -33,80 +35,76 @@ def main(fd: int) -> None:
     control = socket.socket(fileno=fd)
     config = json.loads(control.recv(MESSAGE_BYTES))
     try:
+        _forget_inheritance()
         if config["level"] == 3:
-            _enter_namespaces(config)
+            namespaces.enter(root=config["root"])
         _prepare(config)
-    except (OSError, RefusedStart, ImportError) as error:
-        control.send(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
+    except Exception as error:  # noqa: BLE001 - a preloaded module may raise anything; the supervisor tells it on
+        control.send(json.dumps({"error": f"{type(error).__name__}: {error}"[:2000]}).encode())
         return
+    own = config["level"] == 3
     filters = {
-        many: seccomp.build(
-            processes=many, writing=True, own_mounts=config["level"] == 3, own_pids=config["level"] == 3
-        )
+        (many, files): seccomp.build(processes=many, writing=files or many, own_mounts=own, own_pids=own)
         for many in (False, True)
+        for files in (False, True)
     }
     gc.collect()
     gc.freeze()
-    control.send(json.dumps({"ready": os.getpid()}).encode())
+    control.send(json.dumps({"ready": os.getpid(), "rss": job.base_resident()}).encode())
     _serve(control, config, filters)
 
 
 # Getting ready --------------------------------------------------------------------------------------------------
 
 
-def _enter_namespaces(config: dict[str, Any]) -> None:
-    """New namespaces for this process, and a child that is pid 1 in them; this one waits for it and ends as it does."""
-    rest = linux.CLONE_NEWPID | linux.CLONE_NEWNET | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWCGROUP
-    if not config["root"]:
-        _new_user(os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY))
-    linux.unshare(linux.CLONE_NEWNS | rest)
-    linux.mount("none", "/", "", linux.MS_REC | linux.MS_PRIVATE)
-    pid = os.fork()
-    if pid:
-        os.closerange(0, 256)
-        _, status = os.waitpid(pid, 0)
-        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-
-
-def _new_user(proc: int) -> None:
-    """A user namespace where this user is itself, with every capability. ``proc`` is /proc/self, opened before."""
-    uid, gid = os.getuid(), os.getgid()
-    linux.unshare(linux.CLONE_NEWUSER)
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
-        fd = os.open(name, os.O_WRONLY, dir_fd=proc)
-        os.write(fd, text.encode())
-        os.close(fd)
-    os.close(proc)
+def _forget_inheritance() -> None:
+    """Undo what an exec inherits: signals ignored or blocked, the umask; and offer this process to the killer first."""
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:  # the interpreter ignores these two
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    os.umask(0o022)
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
+        score.write(str(_OOM_SCORE))
 
 
 def _prepare(config: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for name in ("exit", "quit"):  # what `site` adds, which this interpreter starts without
+        setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D (i.e. EOF)"))
     for name in config["preload"]:
         importlib.import_module(name)
-    job.remember_address_space()
     _refuse_unfit()
+    job.remember_size()
+    readable = config["readable"]
+    sys.path[:] = [one for one in sys.path if any(_under(one, path) for path in readable)]
     proc = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
     if config["level"] == 3:
-        _new_root(config["root_folder"], config["readable"])
+        namespaces.new_root(readable)
     if config["level"] > 1:
-        _move(linux.landlock_ruleset(config["readable"], [], config["landlock"]), job.RULES_FD)
-    config["trees"] = _open_trees(config["readable"]) if config["level"] == 2 and config["root"] else 0
+        _move(landlock.ruleset(job.rules(config), config["landlock"]), job.RULES_FD)
+    config["trees"] = _open_trees(readable) if config["level"] < 3 and config["root"] else 0
     if config["root"]:
         os.setgroups([])
         os.setresgid(config["gid"], config["gid"], config["gid"])
         os.setresuid(config["uid"], config["uid"], config["uid"])
-        if config["level"] == 3:
-            linux.prctl(linux.PR_SET_DUMPABLE, 1)  # changing uid cleared it, and with it the right to write the maps
-            _new_user(proc)
-            return
-    os.close(proc)
+    if config["root"] and config["level"] == 3:
+        linux.prctl(linux.PR_SET_DUMPABLE, 1)  # changing uid cleared it, and with it the right to write the maps
+        namespaces.new_user(proc)
+    else:
+        os.close(proc)
+    if config["level"] == 3:  # the parent has one thread, which started this: the signal comes when that ends
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+    elif config["level"] == 1:
+        linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
 
 
 def _refuse_unfit() -> None:
     """One thread, and no memory that a job's writes would share."""
     if len(os.listdir("/proc/self/task")) != 1:
         raise RefusedStart("a preloaded module started a thread, which a fork would not have")
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:  # noqa: PTH123
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
         shared = [line for line in maps if line.split()[1].startswith("rw") and line.split()[1].endswith("s")]
     if shared:
         raise RefusedStart(f"a preloaded module shares writable memory: {shared[0].split()[-1]}")
@@ -117,56 +115,29 @@ def _move(fd: int, to: int) -> None:
     os.close(fd)
 
 
+def _under(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
 def _open_trees(readable: list[str]) -> int:
     """Reach the interpreter's folders through descriptors: jobs have another uid, to which a 0700 home is closed."""
-    folders = [path for path in readable if any(one.startswith(path) for one in sys.path)]
+    searched = [sys.path] + [
+        module.__path__ for module in list(sys.modules.values()) if type(getattr(module, "__path__", None)) is list
+    ]
+    folders = [path for path in readable if any(_under(one, path) for one in sys.path)]
     for n, path in enumerate(folders):
         _move(os.open(path, os.O_PATH | os.O_DIRECTORY), job.TREES_FD + n)
-        sys.path[:] = [
-            f"/proc/self/fd/{job.TREES_FD + n}{one[len(path) :]}" if one.startswith(path) else one for one in sys.path
-        ]
+        through = f"/proc/self/fd/{job.TREES_FD + n}"
+        for places in searched:
+            places[:] = [through + one[len(path) :] if _under(one, path) else one for one in places]
     sys.path_importer_cache.clear()
     return len(folders)
-
-
-def _new_root(folder: str, readable: list[str]) -> None:
-    """A root with nothing but the interpreter, its packages, a few devices and an empty /tmp; all read-only."""
-    linux.mount("tmpfs", folder, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "size=1m,mode=0755")
-    for path in readable:
-        _bind(path, folder)
-    os.makedirs(f"{folder}/dev", exist_ok=True)
-    for name in _DEVICES:
-        _bind(f"/dev/{name}", folder, device=True)
-    for name in ("tmp", "old"):
-        os.makedirs(f"{folder}/{name}", exist_ok=True)
-    linux.pivot_root(folder, f"{folder}/old")
-    os.chdir("/")
-    linux.unmount("/old", linux.MNT_DETACH)
-    os.rmdir("/old")
-    linux.mount("none", "/", "", linux.MS_REMOUNT | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV)
-
-
-def _bind(path: str, folder: str, *, device: bool = False) -> None:
-    if not os.path.exists(path):  # noqa: PTH110
-        return
-    target = folder + path
-    if os.path.islink(path):  # noqa: PTH114
-        os.makedirs(os.path.dirname(target), exist_ok=True)  # noqa: PTH103, PTH120
-        os.symlink(os.readlink(path), target)  # noqa: PTH115
-        return
-    if os.path.isdir(path):  # noqa: PTH112
-        os.makedirs(target, exist_ok=True)  # noqa: PTH103
-    else:
-        os.makedirs(os.path.dirname(target), exist_ok=True)  # noqa: PTH103, PTH120
-        os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
-    linux.mount(path, target, "", linux.MS_BIND)
-    linux.mount("none", target, "", _READ_ONLY & ~(linux.MS_NODEV | linux.MS_RDONLY) if device else _READ_ONLY)
 
 
 # Serving --------------------------------------------------------------------------------------------------------
 
 
-def _serve(control: socket.socket, config: dict[str, Any], filters: dict[bool, seccomp.Filter]) -> None:
+def _serve(control: socket.socket, config: dict[str, Any], filters: dict[tuple[bool, bool], seccomp.Filter]) -> None:
     flags = linux.CLONE_NEWPID if config["level"] == 3 else 0
     while True:
         message, fds, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 8)
@@ -177,36 +148,47 @@ def _serve(control: socket.socket, config: dict[str, Any], filters: dict[bool, s
             pid, pidfd = linux.fork_into(flags)
         except OSError as error:
             control.send(json.dumps({"error": str(error)}).encode())
-            continue
+            return
         if pid == 0:
             job.start(config, request, fds, filters)
         for fd in fds:
             os.close(fd)
-        socket.send_fds(control, [b'{"started":true}'], [pidfd])
-        if not _wait(control, pid, pidfd):
+        with contextlib.suppress(OSError):
+            socket.send_fds(control, [b'{"started":true}'], [pidfd])
+        ended = _wait(control, pid, pidfd)
+        if config["level"] == 1:
+            _end_strays()
+        try:
+            control.send(json.dumps(ended).encode())
+        except OSError:
             return
 
 
-def _wait(control: socket.socket, pid: int, pidfd: int) -> bool:
-    """Wait for the job and tell how it ended; False when the control socket ended before."""
+def _wait(control: socket.socket, pid: int, pidfd: int) -> dict[str, float]:
+    """Wait for the job and tell how it ended; end it when the control socket ends before."""
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
     poll.register(control, select.POLLHUP)
-    alive = True
     while True:
         events = dict(poll.poll())
-        if events.get(control.fileno(), 0) & (select.POLLHUP | select.POLLERR) and alive:
-            os.kill(pid, signal.SIGKILL)
-            alive = False
-            poll.unregister(control)
         if pidfd in events:
             break
+        linux.kill_pidfd(pidfd, signal.SIGKILL)
+        poll.unregister(control)
     _, status, usage = os.wait4(pid, 0)
     os.close(pidfd)
-    if alive:
-        ended = {"status": status, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss * 1024}
-        control.send(json.dumps(ended).encode())
-    return alive
+    return {"status": status, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss * 1024}
+
+
+def _end_strays() -> None:
+    """End what a job of level 1 left behind: its orphans are this process's children."""
+    with contextlib.suppress(OSError):
+        while True:
+            with open("/proc/thread-self/children", encoding="ascii") as children:
+                for child in children.read().split():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(int(child), signal.SIGKILL)
+            os.wait()
 
 
 if __name__ == "__main__":
