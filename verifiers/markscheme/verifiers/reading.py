@@ -49,7 +49,7 @@ def read_answer(completion: str, reading: Reading = "auto", *, thinking: bool = 
     """
     if reading not in READINGS:
         raise ValueError(f"reading must be one of {', '.join(READINGS)}, not {reading!r}")
-    offset, end, why = _visible(completion, thinking=thinking)
+    offset, end, why = visible_part(completion, thinking=thinking)
     if why:
         return ReadAnswer(None, reading, None, why, cut_off=True)
     text = completion[offset:end]
@@ -60,8 +60,8 @@ def read_answer(completion: str, reading: Reading = "auto", *, thinking: bool = 
     return ReadAnswer(found.text, found.reading, (start + offset, stop + offset), found.why, found.cut_off)
 
 
-def _visible(completion: str, *, thinking: bool) -> tuple[int, int, str]:
-    """The part that counts, as offsets, or why none does."""
+def visible_part(completion: str, *, thinking: bool) -> tuple[int, int, str]:
+    """Where the part of a completion that counts lies, ``(start, end, "")``, or why none does, ``(0, 0, why)``."""
     close = completion.rfind("</think>")
     if completion.rfind("<think>") > close:
         return 0, 0, "the think block is never closed"
