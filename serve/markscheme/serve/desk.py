@@ -46,7 +46,7 @@ class Desk:
             raise Refused(429, "the queue is full; try again later", ((b"retry-after", b"1"),))
         task = asyncio.create_task(self._in_turn(make))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
         watcher = asyncio.create_task(_gone(request))
         try:
             await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
@@ -56,6 +56,11 @@ class Desk:
         finally:
             task.cancel()
             watcher.cancel()
+
+    def _done(self, task: asyncio.Task[object]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # seen: asyncio would log that of a client that has gone, and it may hold a program
 
     async def _in_turn(self, make: Callable[[], Awaitable[T]]) -> T:
         async with self._turns:
@@ -69,7 +74,7 @@ class Desk:
 
 
 async def in_thread(call: Callable[[], T]) -> T:
-    """Make a call in a thread. Cancelling waits for its end: a thread cannot be stopped, and its turn is taken so long."""
+    """Make a call in a thread. Cancelling waits for its end: a thread cannot be stopped, and keeps its turn so long."""
     task = asyncio.ensure_future(asyncio.to_thread(call))
     try:
         return await asyncio.shield(task)

@@ -1,4 +1,4 @@
-"""What every request passes before anything reads it: host, origin, token, type, size. And the log, which holds no code."""
+"""What every request passes before anything reads it: host, origin, token, type, size. And the log, without code."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class AskedLimits(_Request):
     files: int | None = Field(default=None, ge=0)
 
     def within(self, most: Limits) -> Limits:
-        """The limits that a run gets: those asked for, up to the server's; no files and one process unless asked for."""
+        """The limits that a run gets: those asked for, up to the server's; files and processes only if asked for."""
         asked = {"files": 0, "processes": 1, **self.model_dump(exclude_none=True)}
         cut = {name: min(value, getattr(most, name)) for name, value in asked.items()}
         least = min(64 * 2**20, most.memory_bytes)  # what an interpreter needs to say that it has too little
