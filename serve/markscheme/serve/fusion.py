@@ -14,14 +14,14 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from markscheme.serve.desk import in_thread
 from markscheme.serve.engine import Engine
 from markscheme.serve.guard import Refused
 from markscheme.serve.placing import Fetched, place_and_run
 from markscheme.serve.routes import engine_of
-from markscheme.serve.schemas import AskedLimits, text
+from markscheme.serve.schemas import AskedLimits, text, unicode_only
 from markscheme.verifiers.code import languages
 from markscheme.verifiers.code.outcomes import Execution, Limits, RunOutcome
 from markscheme.verifiers.code.sandbox.supervisor import SandboxError
@@ -62,6 +62,11 @@ class RunCodeRequest(BaseModel):
     files: dict[str, str | None] = {}
     fetch_files: list[str] = []
     args: list[str] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unicode(cls, data: Any) -> Any:
+        return unicode_only(data)
 
 
 class CommandResult(BaseModel):

@@ -16,7 +16,7 @@ Fetched = dict[str, bytes]
 _STEP = '''
 def place_and_run(given):
     """Runs in the jail: writes the files, runs the program as __main__, returns its status and what was asked for."""
-    import os, sys, traceback, types
+    import linecache, os, sys, traceback, types
     code, files, wanted, most = given
     given.clear()
     for path, data in files:
@@ -28,6 +28,7 @@ def place_and_run(given):
     main.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = main
     sys.path.insert(0, os.getcwd())
+    linecache.cache["solution.py"] = (len(code), None, code.splitlines(keepends=True), "solution.py")
     status = 0
     try:
         exec(compile(code, "solution.py", "exec", dont_inherit=True), main.__dict__)

@@ -14,6 +14,28 @@ from markscheme.verifiers.reading import Reading
 class _Request(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _unicode(cls, data: Any) -> Any:
+        return unicode_only(data)
+
+
+def unicode_only(data: Any) -> Any:
+    """Return data as it is. Raises ValueError for half a surrogate pair, which no answer of ours could hold."""
+    waiting = [data]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            try:
+                one.encode()
+            except UnicodeEncodeError:
+                raise ValueError("text that is not Unicode: half a surrogate pair") from None
+        elif isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, list):
+            waiting += one
+    return data
+
 
 class GradeRequest(_Request):
     """An answer to grade: what a model wrote, or a bare answer, against a gold answer."""
