@@ -20,6 +20,7 @@ RULES_FD = 40
 TREES_FD = 41
 """The first of the folders that the interpreter's search path is reached through, where their parents are closed."""
 _READY_FD = 5
+_STRANGERS = 256  # threads that others with the job's uid may start while it runs
 _PROC_BYTES = 1 << 20  # room for semaphores and small shared memory among a job's processes
 _STACK_BYTES = 120 << 20  # the least that the kernel leaves below a main thread's stack is 128 MiB
 _size = {"address": 0, "resident": 0}
@@ -54,8 +55,11 @@ def place_descriptors(fds: list[int], trees: int) -> None:
     linux.close_range(TREES_FD + trees, 0x7FFFFFFF)
 
 
-def limit(limits: dict[str, Any], *, own_count: bool) -> None:
-    """Set the resource limits, soft and hard alike: pid 1 of a namespace ignores the soft ones' signals."""
+def limit(limits: dict[str, Any], counted: int) -> None:
+    """Set the resource limits, soft and hard alike: pid 1 of a namespace ignores the soft ones' signals.
+
+    The kernel counts threads by uid and user namespace; ``counted`` are there already, of strangers, and may grow.
+    """
     size = max(limits["output_bytes"], limits["files"], limits["result_bytes"]) + 1
     pairs = [
         (resource.RLIMIT_CORE, 0),
@@ -67,16 +71,17 @@ def limit(limits: dict[str, Any], *, own_count: bool) -> None:
         (resource.RLIMIT_STACK, _STACK_BYTES),
         (resource.RLIMIT_CPU, int(limits["cpu_seconds"]) + 2),
         (resource.RLIMIT_AS, _size["address"] + limits["memory_bytes"]),
+        (resource.RLIMIT_NPROC, limits["processes"] + MORE_THREADS + (counted + _STRANGERS if counted else 0)),
     ]
-    if own_count:  # the kernel counts by uid and user namespace: a limit would count strangers' threads otherwise
-        pairs.append((resource.RLIMIT_NPROC, limits["processes"] + MORE_THREADS))
     for kind, value in pairs:
         hard = resource.getrlimit(kind)[1]
         least = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (least, least))
 
 
-def enclose(config: dict[str, Any], limits: dict[str, Any], filters: dict[tuple[bool, bool], seccomp.Filter]) -> None:
+def enclose(
+    config: dict[str, Any], limits: dict[str, Any], filters: dict[tuple[bool, bool], seccomp.Filter], counted: int
+) -> None:
     """Close the jail: own /tmp, limits, no capabilities, Landlock, seccomp."""
     level, files, many = config["level"], limits["files"], limits["processes"] > 1
     writable = []
@@ -90,7 +95,7 @@ def enclose(config: dict[str, Any], limits: dict[str, Any], filters: dict[tuple[
             options = f"size={size},nr_inodes=4096,mode=0700"
             linux.mount("tmpfs", path, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, options)
     os.chdir("/tmp" if level == 3 else "/")
-    limit(limits, own_count=config["root"] or level == 3)
+    limit(limits, counted)
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
     if level == 1:
         return
@@ -108,7 +113,11 @@ def enclose(config: dict[str, Any], limits: dict[str, Any], filters: dict[tuple[
 
 
 def start(
-    config: dict[str, Any], job: dict[str, Any], fds: list[int], filters: dict[tuple[bool, bool], seccomp.Filter]
+    config: dict[str, Any],
+    job: dict[str, Any],
+    fds: list[int],
+    filters: dict[tuple[bool, bool], seccomp.Filter],
+    counted: int,
 ) -> None:
     """Become the job. Never returns."""
     status = EXIT_JAIL_FAILED
@@ -117,7 +126,7 @@ def start(
         signal.signal(signal.SIGINT, signal.default_int_handler)
         place_descriptors(fds, config["trees"])
         try:
-            enclose(config, job["limits"], filters)
+            enclose(config, job["limits"], filters, counted)
         except OSError as error:
             os.write(2, f"{error}\n".encode())
             return

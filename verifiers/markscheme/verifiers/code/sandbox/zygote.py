@@ -23,6 +23,7 @@ from typing import Any
 from markscheme.verifiers.code.sandbox import job, landlock, linux, namespaces, seccomp
 
 MESSAGE_BYTES = 1 << 17
+_COUNT_STEP, _MOST_COUNTED = 64, 1 << 17
 _OOM_SCORE = 800  # of 1000: the kernel ends a job, or its zygote, before what started them
 
 
@@ -139,18 +140,20 @@ def _open_trees(readable: list[str]) -> int:
 
 def _serve(control: socket.socket, config: dict[str, Any], filters: dict[tuple[bool, bool], seccomp.Filter]) -> None:
     flags = linux.CLONE_NEWPID if config["level"] == 3 else 0
+    own_count = config["root"] or config["level"] == 3
+    counted = [0]
     while True:
         message, fds, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 8)
         if not message:
             return
         request = json.loads(message)
         try:
-            pid, pidfd = linux.fork_into(flags)
+            pid, pidfd = linux.fork_into(flags) if own_count else _fork_counted(counted)
         except OSError as error:
             control.send(json.dumps({"error": str(error)}).encode())
             return
         if pid == 0:
-            job.start(config, request, fds, filters)
+            job.start(config, request, fds, filters, counted[0])
         for fd in fds:
             os.close(fd)
         with contextlib.suppress(OSError):
@@ -162,6 +165,24 @@ def _serve(control: socket.socket, config: dict[str, Any], filters: dict[tuple[b
             control.send(json.dumps(ended).encode())
         except OSError:
             return
+
+
+def _fork_counted(counted: list[int]) -> tuple[int, int]:
+    """Fork where jobs share a uid with strangers, and find by trying how many threads that has: ``counted``.
+
+    The kernel refuses to fork above RLIMIT_NPROC, which is raised from a little below the last count until it does not.
+    """
+    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    most = _MOST_COUNTED if hard == resource.RLIM_INFINITY else min(hard, _MOST_COUNTED)
+    counted[0] = max(0, counted[0] - _COUNT_STEP)
+    while True:
+        resource.setrlimit(resource.RLIMIT_NPROC, (min(counted[0], most), hard))
+        try:
+            return linux.fork_into(0)
+        except BlockingIOError:
+            counted[0] += _COUNT_STEP
+            if counted[0] > most + _COUNT_STEP:
+                raise
 
 
 def _wait(control: socket.socket, pid: int, pidfd: int) -> dict[str, float]:

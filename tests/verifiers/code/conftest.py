@@ -1,0 +1,49 @@
+"""Sandboxes at every level that this host gives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from markscheme.verifiers.code.outcomes import Limits
+from markscheme.verifiers.code.sandbox import Sandbox, capabilities
+
+HOSTILE = Path(__file__).parent / "hostile"
+BESIDE = Path(__file__).resolve().parents[4] / "shared" / "attacks"
+
+
+@pytest.fixture(scope="session")
+def highest() -> int:
+    """The strongest level of this host."""
+    return capabilities().level
+
+
+def _sandbox(level: int, highest: int) -> Iterator[Sandbox]:
+    if level > highest:
+        pytest.skip(f"this host gives level {highest}: {capabilities().why_not_higher}")
+    with Sandbox(workers=1, level=level, limits=Limits(cpu_seconds=3, idle_seconds=2)) as sandbox:  # type: ignore[arg-type]
+        yield sandbox
+
+
+@pytest.fixture(scope="session", params=[3, 2])
+def sandbox(request: pytest.FixtureRequest, highest: int) -> Iterator[Sandbox]:
+    """One worker at each level."""
+    yield from _sandbox(request.param, highest)
+
+
+@pytest.fixture(scope="session")
+def namespaces(highest: int) -> Iterator[Sandbox]:
+    """One worker at level 3, for what only that gives."""
+    yield from _sandbox(3, highest)
+
+
+@pytest.fixture(scope="session")
+def attacks() -> Path:
+    """The shared hostile programs."""
+    folder = Path(os.environ.get("MARKSCHEME_ATTACKS", BESIDE))
+    if not folder.is_dir():
+        pytest.skip("no shared hostile programs: set MARKSCHEME_ATTACKS to their folder")
+    return folder

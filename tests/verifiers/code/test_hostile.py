@@ -1,0 +1,65 @@
+"""Hostile programs, with good ones between them: at each level, as whoever runs the tests and as an ordinary user."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import jails
+
+HOSTILE = Path(__file__).parent / "hostile"
+SOURCE = Path(jails.__file__).parents[1] / "verifiers"
+NOBODY = "65534"
+
+
+def _as_ordinary_user() -> list[str]:
+    """A command that runs Python as an ordinary user; skips where there is none that such a user may run."""
+    if os.geteuid() != 0:
+        return [sys.executable]
+    python = os.environ.get("MARKSCHEME_OTHER_PYTHON", sys.executable)
+    if not shutil.which("setpriv"):
+        pytest.skip("setpriv is not installed")
+    command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", python]
+    script = "import sys; sys.path[:0] = sys.argv[1:]; import markscheme.verifiers.code.sandbox.pool, jails"
+    tried = subprocess.run(
+        [*command, "-c", script, str(SOURCE), str(SOURCE.parent / "tests")], capture_output=True, cwd="/", check=False
+    )
+    if tried.returncode:
+        pytest.skip(f"an ordinary user cannot run {python}: set MARKSCHEME_OTHER_PYTHON to one that it can")
+    return command
+
+
+@pytest.mark.parametrize("user", ["same", "ordinary"])
+@pytest.mark.parametrize(("level", "where"), [(3, "host"), (2, "container")])
+@pytest.mark.parametrize("programs", ["own", "shared"])
+def test_nothing_breaks_out_or_passes(
+    programs: str, level: int, where: str, user: str, highest: int, request: pytest.FixtureRequest
+) -> None:
+    if level > highest:
+        pytest.skip(f"this host gives level {highest}")
+    if user == "ordinary" and os.geteuid() != 0:
+        pytest.skip("this is an ordinary user already")
+    folder = HOSTILE if programs == "own" else request.getfixturevalue("attacks")
+    python = [sys.executable] if user == "same" else _as_ordinary_user()
+    done = subprocess.run(
+        [*python, jails.__file__, str(level), where, str(folder)],
+        capture_output=True,
+        cwd="/",
+        env=os.environ | {"PYTHONPATH": str(SOURCE), "PYTHONDONTWRITEBYTECODE": "1"},
+        timeout=150,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()[-2000:]
+    *rows, last = map(json.loads, done.stdout.splitlines())
+    assert len(rows) == 4 * len(list(folder.glob("*.py")))
+    assert [row for row in rows if row["faults"]] == []
+    hostile_passed = [row for row in rows if row["passed"] and not row["name"].startswith("good")]
+    good_failed = [row for row in rows if not row["passed"] and row["name"].startswith("good")]
+    assert (hostile_passed, good_failed) == ([], [])
+    assert last == {"left": []}
