@@ -31,8 +31,9 @@ _LISTED = 20  # bad rows that a message names
 
 @dataclass(frozen=True, slots=True)
 class ProblemRow:
-    """A problem: what its programs are judged by, its text for the report, and all that a verdict follows from."""
+    """A problem: its id, what its programs are judged by, its text for the report, and all that a verdict follows from."""
 
+    identity: str | int
     cases: Cases
     text: str
     source: str
@@ -61,7 +62,7 @@ def read_problems(path: Path) -> dict[str, ProblemRow]:
                 bad.append(str(error))
                 continue
             text = next((text for name in _TEXT_FIELDS if (text := row.optional_text(name))), "")
-            known[str(identity)] = ProblemRow(cases, text, json.dumps(given, default=str, sort_keys=True))
+            known[str(identity)] = ProblemRow(identity, cases, text, json.dumps(given, default=str, sort_keys=True))
     _refuse(bad, "problem(s) cannot be judged by")
     return known
 
@@ -83,7 +84,7 @@ def read_solutions(path: Path, known: dict[str, ProblemRow]) -> tuple[list[Task]
         if problem is None:
             bad.append(f"{row.where}: id {identity!r} is in no row of the problems")
             return []
-        keys: dict[str, str | int] = {"id": identity, "sample": samples[str(identity)]}
+        keys: dict[str, str | int] = {"id": problem.identity, "sample": samples[str(identity)]}
         samples[str(identity)] += 1
         return [Task(row.number, row.text(SOLUTION_FIELDS, "solution"), "", problem=problem.text, keys=keys)]
 

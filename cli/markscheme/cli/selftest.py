@@ -20,7 +20,7 @@ from markscheme.verifiers.code.outcomes import Execution, Limits, RunOutcome
 from markscheme.verifiers.code.sandbox.pool import Sandbox
 
 SECRET = "markscheme-self-test-secret"  # noqa: S105 - what attacks look for
-_LIMITS = Limits(cpu_seconds=2, wall_seconds=30, idle_seconds=1, memory_bytes=256 * 2**20, output_bytes=2**20)
+_LIMITS = Limits(cpu_seconds=1, wall_seconds=30, idle_seconds=1, memory_bytes=256 * 2**20, output_bytes=2**20)
 _NOT_BROKEN = frozenset(RunOutcome) - {RunOutcome.BROKEN}
 
 
