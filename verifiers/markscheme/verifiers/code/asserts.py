@@ -241,7 +241,7 @@ def _alternatives(cases: list[CallCase]) -> CallCase:
 
 
 def _identity(case: CallCase) -> bytes:
-    return codec.encode([case.function, case.arguments, case.keywords, case.through])
+    return codec.encode([case.function, case.arguments, case.keywords, case.through], ordered=True)
 
 
 def _called(test: ast.expr, entry: str, names: tuple[str, ...], **rest: Any) -> CallCase:
