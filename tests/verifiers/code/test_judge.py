@@ -156,7 +156,10 @@ def test_long_outputs(verifier: CodeVerifier) -> None:
 def test_comparators(judge_sandbox: Sandbox) -> None:
     third = [StdioCase(stdin="", stdout="0.3333333")]
     assert CodeVerifier(judge_sandbox).verify_program("print(1 / 3)", third).score == 0.0
-    assert CodeVerifier(judge_sandbox, comparator=Comparator(abs_tol=1e-6)).verify_program("print(1 / 3)", third).score == 1.0
+    assert (
+        CodeVerifier(judge_sandbox, comparator=Comparator(abs_tol=1e-6)).verify_program("print(1 / 3)", third).score
+        == 1.0
+    )
 
 
 CHECKER = Checker(

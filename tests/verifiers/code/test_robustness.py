@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
-import jails
 import pytest
 
+import jails
 from markscheme.verifiers.code import sandbox as package
 from markscheme.verifiers.code.outcomes import Limits, RunOutcome
 from markscheme.verifiers.code.sandbox import Sandbox, SandboxError, supervisor
