@@ -81,28 +81,21 @@ def _joiner(suite: str, data: Path | None, precision: Literal["exact", "gold"], 
 
 def by_problem(graded: Sequence[Graded]) -> list[list[Graded]]:
     """Group by problem, in the order of the data set; samples keep their order."""
-    groups: dict[str | int, list[Graded]] = {}
-    for item in graded:
-        groups.setdefault(item.task.keys["index"], []).append(item)
+    from markscheme.cli.samples import grouped
+
+    groups = grouped(graded, "index")
     return [groups[index] for index in sorted(groups)]
 
 
 def sampled_figures(groups: Sequence[Sequence[Graded]], setup: Setup) -> list[tuple[str, str]]:
-    """Return pass@k and maj@n as shown; nothing where a problem has only one sample.
+    """Return pass@k and maj@n as shown; nothing where a problem has only one sample."""
+    from markscheme.benchmarks.statistics import majority_correct
+    from markscheme.cli.samples import pass_figures
 
-    k goes up to the smallest number of samples that a problem has, so that every problem counts for every k.
-    """
-    from markscheme.benchmarks.statistics import ks, majority_correct, pass_at_k
-    from markscheme.verifiers.verdict import Outcome
-
-    sizes = sorted({len(group) for group in groups})
-    if not sizes or sizes[-1] == 1:
+    figures = pass_figures(groups)
+    if not figures:
         return []
-    figures = []
-    for k in ks(sizes[0]):
-        right = [sum(item.verdict.outcome is Outcome.CORRECT for item in group) for group in groups]
-        mean = sum(pass_at_k(len(g), c, k) for g, c in zip(groups, right, strict=True)) / len(groups)
-        figures.append((f"pass@{k}", f"{100 * mean:.1f} %"))
+    sizes = sorted({len(group) for group in groups})
     verifiers = {group[0].task.policy: setup.verifier(group[0].task.policy) for group in groups}
     won = sum(majority_correct([i.verdict for i in group], verifiers[group[0].task.policy]) for group in groups)
     n = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"

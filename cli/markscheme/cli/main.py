@@ -10,10 +10,13 @@ import typer
 from markscheme.cli.audit import audit
 from markscheme.cli.eval import evaluate
 from markscheme.cli.grade import grade
+from markscheme.cli.judge import judge
+from markscheme.cli.sandbox import sandbox
+from markscheme.cli.serve import serve
 
 app = typer.Typer(
     name="markscheme",
-    help="Grade model answers strictly, and say why.",
+    help="Grade model answers and programs strictly, and say why.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -22,6 +25,9 @@ app = typer.Typer(
 app.command()(grade)
 app.command()(audit)
 app.command("eval")(evaluate)
+app.command()(judge)
+app.command()(serve)
+app.add_typer(sandbox)
 
 
 def main() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from markscheme.verifiers.reading import Reading
+
+if TYPE_CHECKING:
+    from markscheme.verifiers.code.sandbox.pool import Level
 
 ReadingOption = Annotated[
     Reading, typer.Option(help="How a completion states its answer; auto tries all, the most explicit first.")
@@ -43,3 +46,13 @@ PrecisionOption = Annotated[
 BadGoldOption = Annotated[
     Literal["error", "skip"], typer.Option(help="What to do with rows whose gold answer cannot be read.")
 ]
+LevelName = Literal["strongest", "3", "2", "1"]
+LevelOption = Annotated[
+    LevelName, typer.Option(help="The sandbox's level; 1: limits only, for programs that you trust.")
+]
+
+
+def level_of(name: LevelName) -> Level:
+    """Read a level."""
+    levels: dict[LevelName, Level] = {"strongest": "strongest", "1": 1, "2": 2, "3": 3}
+    return levels[name]

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import typer
 
 from markscheme.benchmarks.statistics import clustered_interval
-from markscheme.cli.report import Report, ReportRow, write_report
+from markscheme.cli.report import ANSWERS, Report, ReportRow, Words, write_report
 from markscheme.cli.terminal import EXIT_STOPPED, clip, console, safe, table
 from markscheme.verifiers.errors import DataError, GoldError, WorkerError
 from markscheme.verifiers.golds import load_golds
 from markscheme.verifiers.grading import Setup, grade
 from markscheme.verifiers.jsonl import Row, read_rows
-from markscheme.verifiers.records import VerdictFile
+from markscheme.verifiers.records import LineFile, VerdictFile
 from markscheme.verifiers.tasks import Task
 from markscheme.verifiers.verdict import Outcome, Verdict
 
@@ -73,7 +73,7 @@ class Run:
                 self.notes.append(f"{counted(len(verdicts))} taken from an earlier run of this command.")
             advance = stack.enter_context(_Bar(len(self.tasks), len(verdicts)))
             try:
-                for task, verdict in zip(todo, grade(todo, self.setup, self.workers), strict=True):
+                for task, verdict in zip(todo, self._verdicts(todo), strict=True):
                     if file is not None:
                         file.append(task, verdict)
                     verdicts[task.row] = verdict
@@ -104,8 +104,8 @@ class Run:
         figures = [("accuracy", str(accuracy)), *figures]
         show(graded, figures, self.notes)
         if page is not None:
-            rows = [ReportRow(_name(task), task.problem, task.completion, task.gold, v) for task, v in graded]
-            write_report(page, Report(title, rows, figures, self.notes, accuracy))
+            rows = [self._shown(item) for item in graded]
+            write_report(page, Report(title, rows, figures, self.notes, accuracy, self._words()))
             typer.echo(f"report: {safe(str(page))}")
         if self.problem is not None:
             raise DataError(f"{self.problem}\n{self._kept(len(graded))}")
@@ -113,10 +113,26 @@ class Run:
             typer.echo(f"accuracy {100 * accuracy.value:.2f} % is below --fail-under {fail_under:g}", err=True)
             raise typer.Exit(1)
 
-    def _file(self) -> VerdictFile:
-        if self.out is not None and self.out.exists() and self.out.samefile(self.source):
-            raise DataError(f"{self.out}: -o names the file that is to be graded; choose another")
+    def _verdicts(self, todo: Sequence[Task]) -> Iterator[Verdict]:
+        """Judge tasks; verdicts in their order, each as soon as it is there."""
+        return grade(todo, self.setup, self.workers)
+
+    def _file(self) -> LineFile[Any]:
+        self.refuse_as_output(self.source)
         return VerdictFile(self.out or Path(), self.tasks, self.setup, fresh=self.fresh)
+
+    def refuse_as_output(self, source: Path) -> None:
+        """Raise DataError where -o names an input."""
+        if self.out is not None and self.out.exists() and self.out.samefile(source):
+            raise DataError(f"{self.out}: -o names the file that is to be graded; choose another")
+
+    def _shown(self, item: Graded) -> ReportRow:
+        """A row of the report."""
+        task, verdict = item
+        return ReportRow(name_of(task), task.problem, task.completion, task.gold, verdict)
+
+    def _words(self) -> Words:
+        return ANSWERS
 
     def _kept(self, count: int) -> str:
         if self.out is None:
@@ -195,7 +211,7 @@ def show(graded: Sequence[Graded], figures: Sequence[tuple[str, str]], notes: Se
     if reasons:
         first = {(i.verdict.outcome, i.verdict.reason): i for i in reversed(wrong)}
         lines = [
-            (n, key[0].value, key[1].value, _name(first[key].task), clip(safe(first[key].verdict.detail), 70))
+            (n, key[0].value, key[1].value, name_of(first[key].task), clip(safe(first[key].verdict.detail), 70))
             for key, n in reasons.most_common(COMMONEST)
         ]
         out.print()
@@ -204,7 +220,8 @@ def show(graded: Sequence[Graded], figures: Sequence[tuple[str, str]], notes: Se
         out.print(safe(note), soft_wrap=True)
 
 
-def _name(task: Task) -> str:
+def name_of(task: Task) -> str:
+    """What tables call a row: its id, or its number, and its sample."""
     identity = str(task.keys.get("id", task.row))
     return f"{identity} / {task.keys['sample']}" if "sample" in task.keys else identity
 

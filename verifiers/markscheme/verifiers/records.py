@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO, Generic, Self, TypeVar
 
 from pydantic import ValidationError
 
@@ -19,17 +19,22 @@ from markscheme.verifiers.jsonl import read_rows
 from markscheme.verifiers.tasks import Task
 from markscheme.verifiers.verdict import Verdict
 
+V = TypeVar("V", bound=Verdict)
 _OPENING = b'{"row":'
 """What every line begins with; anything else is not a file of ours and is left alone."""
 
 
 def digest(task: Task, setup: Setup) -> str:
     """Fingerprint all that a verdict follows from: the row, the settings, the version. 16 hex digits."""
-    parts = [
+    return fingerprint(
         task.completion, task.gold, task.form, task.policy.model_dump(), list(task.keys.items()),
-        setup.reading, setup.deadline, setup.thinking, _version(),
-    ]  # fmt: skip
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+        setup.reading, setup.deadline, setup.thinking,
+    )  # fmt: skip
+
+
+def fingerprint(*parts: object) -> str:
+    """Fingerprint values that JSON can hold, and this version of markscheme. 16 hex digits."""
+    return hashlib.sha256(json.dumps([*parts, _version()]).encode()).hexdigest()[:16]
 
 
 @functools.cache
@@ -37,15 +42,15 @@ def _version() -> str:
     return version("markscheme")
 
 
-class VerdictFile:
-    """An output file of verdicts. Use it as a context manager.
+class LineFile(Generic[V]):
+    """An output file of verdicts of one kind. Use it as a context manager.
 
-    A line holds ``row`` (from 0), the task's keys (such as ``id``), ``digest``, and the verdict's fields.
+    A line holds ``row`` (from 0), the row's keys (such as ``id``), ``digest``, and the verdict's fields.
 
     Args:
         path: the file; folders above it are made.
-        tasks: all that the run is to judge.
-        setup: how it judges.
+        digests: of all that the run is to judge, by row: the fingerprint of what its verdict follows from.
+        kind: the verdicts.
         fresh: start over even where the file holds verdicts.
 
     Raises:
@@ -53,10 +58,11 @@ class VerdictFile:
         OSError: it cannot be read or written.
     """
 
-    def __init__(self, path: Path, tasks: Sequence[Task], setup: Setup, *, fresh: bool = False) -> None:
+    def __init__(self, path: Path, digests: Mapping[int, str], kind: type[V], *, fresh: bool = False) -> None:
         self.path = path
-        self._digests = {task.row: digest(task, setup) for task in tasks}
-        self.done: dict[int, Verdict] = {}
+        self._digests = digests
+        self._kind = kind
+        self.done: dict[int, V] = {}
         """The verdicts that an earlier run left, by row."""
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
@@ -73,7 +79,7 @@ class VerdictFile:
     ) -> None:
         self._file.close()
 
-    def append(self, task: Task, verdict: Verdict) -> None:
+    def append(self, task: Task, verdict: V) -> None:
         """Write one verdict, and hand it to the operating system at once."""
         line = {"row": task.row, **task.keys, "digest": self._digests[task.row], **verdict.model_dump(mode="json")}
         self._file.write(json.dumps(line).encode() + b"\n")
@@ -92,9 +98,23 @@ class VerdictFile:
                     "choose another -o, or pass --fresh to start over"
                 )
             try:
-                self.done[row] = Verdict.model_validate(line.fields)
+                self.done[row] = self._kind.model_validate(line.fields)
             except ValidationError:
                 raise _not_ours(self.path, line.line) from None
+
+
+class VerdictFile(LineFile[Verdict]):
+    """An output file of verdicts on answers. See `LineFile`.
+
+    Args:
+        path: the file; folders above it are made.
+        tasks: all that the run is to judge.
+        setup: how it judges.
+        fresh: start over even where the file holds verdicts.
+    """
+
+    def __init__(self, path: Path, tasks: Sequence[Task], setup: Setup, *, fresh: bool = False) -> None:
+        super().__init__(path, {task.row: digest(task, setup) for task in tasks}, Verdict, fresh=fresh)
 
 
 def _not_ours(path: Path, line: int) -> DataError:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from markscheme.cli.report.build import Report, ReportRow, render, write_report
+from markscheme.cli.report.build import ANSWERS, PROGRAMS, Report, ReportRow, Words, render, write_report
 
-__all__ = ["Report", "ReportRow", "render", "write_report"]
+__all__ = ["ANSWERS", "PROGRAMS", "Report", "ReportRow", "Words", "render", "write_report"]

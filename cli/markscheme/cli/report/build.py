@@ -41,6 +41,19 @@ class ReportRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """What a page calls the parts of a row: what the model wrote, what was read of it, and what it is held against."""
+
+    completion: str
+    answer: str
+    gold: str
+
+
+ANSWERS = Words("Completion", "Answer read", "Gold")
+PROGRAMS = Words("Program", "Cases passed", "First failing case")
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What a page shows.
 
@@ -50,6 +63,7 @@ class Report:
         figures: names and values, such as the accuracy, as they are to be read.
         notes: sentences that qualify the figures.
         interval: accuracy and the ends of its 95 % interval, as fractions, for the drawing.
+        words: what the parts of a row are called.
     """
 
     title: str
@@ -57,6 +71,7 @@ class Report:
     figures: Sequence[tuple[str, str]] = ()
     notes: Sequence[str] = ()
     interval: tuple[float, float, float] | None = None
+    words: Words = ANSWERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +112,7 @@ def render(report: Report) -> str:
         figures=[(safe(name), safe(value)) for name, value in report.figures],
         interval=report.interval,
         notes=[safe(note) for note in notes],
+        words=report.words,
         failures=_failures(report.rows),
         outcomes=[outcome.value for outcome in Outcome],
         reasons=sorted({entry["reason"] for entry in entries}),

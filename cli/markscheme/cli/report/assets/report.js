@@ -6,6 +6,7 @@
   const rows = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
   const words = (code) => code.replaceAll("_", " ");
+  const called = document.querySelector("table").dataset;
   let state = {};
 
   function node(tag, attributes = {}, ...children) {
@@ -42,7 +43,7 @@
 
   function completion(row) {
     const [before, answer, after] = row.completion;
-    const box = node("pre", { tabindex: "0", dir: "auto", "aria-label": "Completion" });
+    const box = node("pre", { tabindex: "0", dir: "auto", "aria-label": called.completion });
     const mark = node("mark", { title: "the place that was read" }, answer);
     box.append(before, ...(answer ? [mark] : []), after);
     const parts = [box];
@@ -65,8 +66,8 @@
     const add = (title, ...content) => cell.append(node("h4", {}, title), ...content);
     cell.append(node("p", { class: "why", dir: "auto" }, row.detail || words(row.reason)));
     if (row.problem) add("Problem", node("pre", { class: "plain prose", dir: "auto" }, row.problem));
-    add("Completion", ...completion(row));
-    add("Gold", node("pre", { class: "plain", dir: "auto" }, row.gold));
+    add(called.completion, ...completion(row));
+    add(called.gold, node("pre", { class: "plain", dir: "auto" }, row.gold));
     const how = row.reading ? `read as ${words(row.reading)}, ` : "";
     cell.append(node("p", { class: "small" }, `${how}${row.ms} ms`));
     return node("tr", { class: "detail" }, cell);
@@ -81,7 +82,7 @@
     const answer = row.answer === null ? node("i", {}, "none") : node("code", {}, row.answer);
     const made = node("tr", { class: "line" },
       cell("Row", toggle), cell("Outcome", node("span", { class: `tag tag-${row.outcome}` }, row.outcome)),
-      cell("Answer read", answer), cell("Gold", node("code", {}, row.expected ?? row.gold)), cell("Reason", words(row.reason)));
+      cell(called.answer, answer), cell(called.gold, node("code", {}, row.expected ?? row.gold)), cell("Reason", words(row.reason)));
     let shown = null;
     const flip = () => {
       if (shown) { shown.remove(); shown = null; } else { shown = detail(row); made.after(shown); }
