@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from markscheme.verifiers.code.outcomes import Limits
 from markscheme.verifiers.code import CodeVerifier
+from markscheme.verifiers.code.outcomes import Limits
 from markscheme.verifiers.code.sandbox import Sandbox, SandboxError, capabilities
 
 HOSTILE = Path(__file__).parent / "hostile"

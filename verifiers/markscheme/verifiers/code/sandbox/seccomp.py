@@ -56,7 +56,8 @@ CHANGING = {
 }  # fmt: skip
 # Making processes, from memory too: only where a pid namespace holds them.
 PROCESSES = {
-    "memfd_create": 319, "fork": 57, "vfork": 58, "execve": 59, "setpgid": 109, "setsid": 112, "execveat": 322, "pidfd_open": 434,
+    "memfd_create": 319, "fork": 57, "vfork": 58, "execve": 59, "setpgid": 109, "setsid": 112,
+    "execveat": 322, "pidfd_open": 434,
     "pidfd_send_signal": 424,
 }  # fmt: skip
 _CLONE, _CLONE3, _CLONE_THREAD = 56, 435, 0x00010000
