@@ -217,7 +217,7 @@ def main(level: int, container: str, *folders: str) -> None:
     with canaries():
         if container == "container":
             container_filter()
-        with Sandbox(workers=2, level=level) as sandbox, ThreadPoolExecutor(2) as pool:  # type: ignore[arg-type]
+        with Sandbox(workers=4, level=level) as sandbox, ThreadPoolExecutor(4) as pool:  # type: ignore[arg-type]
             jobs = [pool.submit(judge, sandbox, *program, mode) for program in mixed for mode in ("call", "stdin")]
             for job in jobs:
                 print(json.dumps(asdict(job.result())), flush=True)  # noqa: T201 - its interface

@@ -28,7 +28,7 @@ def test_hostile_bytes_are_damaged_or_a_value(data: bytes) -> None:
         value = codec.decode(data)
     except codec.Damaged:
         return
-    assert codec.decode(data) == value or value != value
+    assert repr(codec.decode(data)) == repr(value)
 
 
 @pytest.mark.parametrize("value", [object(), type("I", (int,), {})(1), [range(3)], {1: {2: {3: print}}}])

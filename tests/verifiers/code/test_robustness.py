@@ -169,8 +169,8 @@ def test_a_forked_worker_has_zygotes_of_its_own(fresh: Sandbox) -> None:
         finally:
             os._exit(0)
     os.close(writer)
-    with open(reader, "rb") as pipe:
-        text = pipe.read()
+    text = b"".join(iter(lambda: os.read(reader, 1000), b""))
+    os.close(reader)
     os.waitpid(child, 0)
     assert text.startswith(b"5\n")
     assert int(text.split()[1]) != _zygote(fresh)
@@ -179,7 +179,7 @@ def test_a_forked_worker_has_zygotes_of_its_own(fresh: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("running", [False, True])
-def test_everything_ends_with_a_killed_supervisor(level: Level, running: bool) -> None:
+def test_everything_ends_with_a_killed_supervisor(level: Level, *, running: bool) -> None:
     script = (
         "import sys, time\nfrom markscheme.verifiers.code.sandbox import Sandbox\n"
         f"s = Sandbox(workers=1, level={level})\ns.run('1')\nprint('up', flush=True)\n"
@@ -197,14 +197,16 @@ def test_everything_ends_with_a_killed_supervisor(level: Level, running: bool) -
 def test_sixteen_sandboxes_at_once(level: Level) -> None:
     def use(n: int) -> bytes:
         with Sandbox(workers=1, level=level) as sandbox:
-            return sandbox.run(f"print({n})").stdout
+            ran = sandbox.run(f"print({n})")
+            assert ran.outcome is RunOutcome.FINISHED, ran
+            return ran.stdout
 
     with ThreadPoolExecutor(16) as pool:
         assert list(pool.map(use, range(16))) == [b"%d\n" % n for n in range(16)]
 
 
 def test_modules_that_were_not_preloaded_import(fresh: Sandbox) -> None:
-    code = "import sqlite3, xml.dom.minidom, json.tool, encodings.idna, concurrent.futures, numpy, collections.abc\nprint(1)"
+    code = "import sqlite3, xml.dom.minidom, json.tool, encodings.idna, numpy\nprint(1)"
     assert fresh.run(code).stdout == b"1\n"
 
 
@@ -233,9 +235,8 @@ def test_asyncio_and_cancelling(fresh: Sandbox) -> None:
 
 
 def test_a_module_that_starts_threads_is_refused(level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "threaded.py").write_text(
-        "import threading, time\nthreading.Thread(target=time.sleep, args=(9,), daemon=True).start()"
-    )
+    code = "import threading, time\nthreading.Thread(target=time.sleep, args=(9,), daemon=True).start()"
+    (tmp_path / "threaded.py").write_text(code)
     monkeypatch.syspath_prepend(str(tmp_path))
     with Sandbox(workers=1, level=level, preload=("threaded",)) as sandbox:
         ran = sandbox.run("print(1)")
@@ -256,7 +257,7 @@ def test_level_1_is_had_by_name_only() -> None:
 def _state() -> dict[str, object]:
     return {
         "processes": len(_tree(os.getpid())),
-        "descriptors": len(os.listdir("/proc/self/fd")),
+        "descriptors": len(list(Path("/proc/self/fd").iterdir())),
         "mounts": len(Path("/proc/self/mountinfo").read_text().splitlines()),
         "files": sorted(path.name for path in Path("/tmp").glob("markscheme*")),
         "memory": int(Path("/proc/self/statm").read_text().split()[1]) * 4096 >> 20,
@@ -274,14 +275,16 @@ def _soak(level: Level, runs: int) -> None:
         for n in range(runs):
             if n % 100 == 50:
                 sandbox.run(programs[n // 100 % len(programs)].read_text(), limits=quick)
-            start = time.monotonic()
-            assert sandbox.run(f"print({n})").stdout == b"%d\n" % n
-            times.append(time.monotonic() - start)
+            start = time.thread_time()
+            ran = sandbox.run(f"print({n})")
+            assert ran.stdout == b"%d\n" % n
+            times.append(time.thread_time() - start + ran.cpu_seconds)  # wall time would measure the host's other work
         after = _state()
     assert after.pop("memory") <= before.pop("memory") + 8
     assert after == before
-    third = sorted(times[: runs // 3])[runs // 6], sorted(times[-runs // 3 :])[runs // 6]
-    assert third[1] < third[0] * (1.1 if runs >= 20_000 else 1.6)
+    many = min(1000, runs // 3)
+    first, last = (sorted(part)[many // 2] for part in (times[:many], times[-many:]))
+    assert last < first * (1.1 if many == 1000 else 1.6)
 
 
 def test_many_runs_leave_nothing(level: Level) -> None:

@@ -44,8 +44,9 @@ def execution(ended: Ended, job: Job, level: int, out: bytes, err: bytes, result
     """Judge how a job ended by what it left, which is the program's to write: none of it speaks for the sandbox."""
     limits = job.limits
     outcome = ended.verdict or _classify(ended, limits, out, err)
-    if outcome is RunOutcome.FINISHED and len(result) > job.result_bytes:
-        outcome = RunOutcome.OUTPUT
+    detail = _detail(outcome, ended, job, err)
+    if outcome is RunOutcome.FINISHED and len(result) > job.result_bytes:  # it ran well: a wrong answer, cut
+        detail = f"returned more than {job.result_bytes} bytes"
     return Execution(
         outcome=outcome,
         exit_code=ended.status if ended.status >= 0 else None,
@@ -56,7 +57,7 @@ def execution(ended: Ended, job: Job, level: int, out: bytes, err: bytes, result
         wall_seconds=ended.wall,
         peak_memory_bytes=ended.resident,
         level=level,
-        detail=_detail(outcome, ended, job, err),
+        detail=detail,
         result=result[: job.result_bytes],
     )
 
@@ -85,6 +86,6 @@ def _detail(outcome: RunOutcome, ended: Ended, job: Job, err: bytes) -> str:
     return {
         RunOutcome.TIME: f"over {limits.cpu_seconds:g} s of CPU time",
         RunOutcome.IDLE: f"waited for {limits.idle_seconds:g} s, or ran past {limits.wall_seconds:g} s",
-        RunOutcome.OUTPUT: f"wrote more than {limits.output_bytes} bytes, or returned more than {job.result_bytes}",
+        RunOutcome.OUTPUT: f"wrote more than {limits.output_bytes} bytes",
         RunOutcome.FINISHED: "",
     }.get(outcome, _last_line(err).decode("utf-8", "replace")[:200])

@@ -80,11 +80,11 @@ def _result(value: Any, arguments: Any, most: int) -> bytes:
     except codec.NotPlain:  # whichever it was
         arguments = None
     except codec.TooLong:
-        return bytes(most + 1)
+        return b"?" * (most + 1)  # no encoding begins so
     try:
         return codec.encode([value, arguments], most=most)
     except codec.TooLong:
-        return bytes(most + 1)
+        return b"?" * (most + 1)  # no encoding begins so
 
 
 def _read_all(fd: int) -> bytes:

@@ -54,9 +54,10 @@ CHANGING = {
     "truncate": 76, "ftruncate": 77, "chmod": 90, "fchmod": 91, "utime": 132, "utimes": 235, "futimesat": 261,
     "fchmodat": 268, "utimensat": 280, "fallocate": 285, "fchmodat2": 452,
 }  # fmt: skip
-# Making processes: only where a pid namespace holds them.
+# Making processes, from memory too: only where a pid namespace holds them.
 PROCESSES = {
-    "fork": 57, "vfork": 58, "execve": 59, "setpgid": 109, "setsid": 112, "execveat": 322, "pidfd_open": 434,
+    "memfd_create": 319, "fork": 57, "vfork": 58, "execve": 59, "setpgid": 109, "setsid": 112,
+    "execveat": 322, "pidfd_open": 434,
     "pidfd_send_signal": 424,
 }  # fmt: skip
 _CLONE, _CLONE3, _CLONE_THREAD = 56, 435, 0x00010000

@@ -171,11 +171,11 @@ class Zygote:
                 os.close(fd)
 
     def _follow(self, job: Job, fds: tuple[int, ...]) -> Ended:
-        start = time.monotonic()
         self._send({"limits": job.limits.model_dump() | {"result_bytes": job.result_bytes}}, fds)
         answer, given = self._receive(START_SECONDS)
         if not given:
             raise SandboxError(f"no jail could be made: {answer.get('error')}")
+        start = time.monotonic()  # not before: on a loaded host the zygote waits too, and its waiting is not measured
         try:
             verdict = self._watch(given[0], job, start)
         finally:
