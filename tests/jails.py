@@ -3,6 +3,8 @@
 Run as a program, it judges folders of programs and prints one JSON line a program: see ``Report``.
 """
 
+# ruff: noqa: E501 - programs in one line each
+
 from __future__ import annotations
 
 import contextlib
@@ -47,7 +49,7 @@ GOOD = [
         ("import asyncio", "    async def f():\n        return a + b\n    return asyncio.run(f())"),
     )
     for main in ("print(add(*map(int, input().split())))",
-                 "import sys; print(add(*(int(w) for w in sys.stdin.buffer.read().split())), flush=True)")
+                 "import sys; print(add(*(int(w) for w in sys.stdin.buffer.read().split())), flush=True)  # noqa: T201 - its interface")
 ]  # fmt: skip
 
 
@@ -132,7 +134,7 @@ def _serve(stop: threading.Event) -> None:
                 listening.append(one)
         letters = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
         letters.bind(str(LAB / "canary" / "letters"))
-        letters.setblocking(False)
+        letters.settimeout(0)
         for name in ("sock", "letters"):
             (LAB / "canary" / name).chmod(0o666)
         while not stop.is_set():
@@ -218,8 +220,8 @@ def main(level: int, container: str, *folders: str) -> None:
         with Sandbox(workers=2, level=level) as sandbox, ThreadPoolExecutor(2) as pool:  # type: ignore[arg-type]
             jobs = [pool.submit(judge, sandbox, *program, mode) for program in mixed for mode in ("call", "stdin")]
             for job in jobs:
-                print(json.dumps(asdict(job.result())), flush=True)
-    print(json.dumps({"left": children_left()}))
+                print(json.dumps(asdict(job.result())), flush=True)  # noqa: T201 - its interface
+    print(json.dumps({"left": children_left()}))  # noqa: T201
 
 
 if __name__ == "__main__":

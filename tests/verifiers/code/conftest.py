@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from markscheme.verifiers.code.outcomes import Limits
-from markscheme.verifiers.code.sandbox import Sandbox, capabilities
+from markscheme.verifiers.code import CodeVerifier
+from markscheme.verifiers.code.sandbox import Sandbox, SandboxError, capabilities
 
 HOSTILE = Path(__file__).parent / "hostile"
 BESIDE = Path(__file__).resolve().parents[4] / "shared" / "attacks"
@@ -47,3 +48,20 @@ def attacks() -> Path:
     if not folder.is_dir():
         pytest.skip("no shared hostile programs: set MARKSCHEME_ATTACKS to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def judge_sandbox() -> Iterator[Sandbox]:
+    """The sandbox of the judge's tests, at the strongest level; skipped, with the reason, where there is none."""
+    try:
+        made = CodeVerifier(workers=2).sandbox
+    except (SandboxError, OSError) as error:
+        pytest.skip(f"this host gives no sandbox: {error}")
+    with made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def verifier(judge_sandbox: Sandbox) -> CodeVerifier:
+    """A verifier with short limits."""
+    return CodeVerifier(judge_sandbox, limits=Limits(cpu_seconds=1, idle_seconds=1))

@@ -240,10 +240,14 @@ def test_exported_names() -> None:
     assert list(rewards.__all__) == sorted(rewards.__all__, key=str) == dir(rewards)
     assert {name: getattr(rewards, name).__module__.rpartition(".")[2] for name in rewards.__all__} == {
         "BrokenVerifierAlarm": "alarm",
+        "CodeReward": "code",
         "MathReward": "trl",
+        "OpenRLHFCodeReward": "code",
         "OpenRLHFReward": "openrlhf",
         "RewardAlarm": "alarm",
+        "openrlhf_code_reward_func": "code",
         "openrlhf_reward_func": "openrlhf",
+        "verl_code_compute_score": "code",
         "verl_compute_score": "verl",
     }
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):

@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from markscheme.verifiers.code.verifier import CodeVerifier
     from markscheme.verifiers.errors import DataError, GoldError, MarkschemeError, MissingExtraError, WorkerError
     from markscheme.verifiers.golds import Gold, load_golds, read_gold
     from markscheme.verifiers.math.verifier import MathVerifier
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from markscheme.verifiers.verdict import Outcome, Reason, Verdict
 
 _HOMES = {
+    "CodeVerifier": "code.verifier",
     "DataError": "errors",
     "Gold": "golds",
     "GoldError": "errors",
@@ -39,6 +41,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "CodeVerifier",
     "DataError",
     "Gold",
     "GoldError",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from markscheme.verifiers.math.notation import strip_blanks
 
@@ -33,12 +34,17 @@ class Box:
     end: int
 
 
-def find_boxes(text: str) -> tuple[list[Box], int]:
+def find_boxes(text: str) -> tuple[tuple[Box, ...], int]:
     """All complete outermost boxes in order, and where the last box that is never closed begins (-1: none)."""
+    if "oxed" not in text and "box" not in text:
+        return (), -1
+    return _scan(text)
+
+
+@lru_cache(maxsize=4)
+def _scan(text: str) -> tuple[tuple[Box, ...], int]:
     stack: list[tuple[int, int]] = []
     boxes: list[Box] = []
-    if "oxed" not in text and "box" not in text:
-        return boxes, -1
     for mark in _MARK.finditer(text):
         if mark["box"]:
             stack.append((mark.start(), mark.end()))
@@ -51,7 +57,7 @@ def find_boxes(text: str) -> tuple[list[Box], int]:
                     boxes.pop()
                 boxes.append(Box(begin, start, mark.start()))
     open_boxes = [begin for begin, _ in stack if begin >= 0]
-    return boxes, open_boxes[-1] if open_boxes else -1
+    return tuple(boxes), open_boxes[-1] if open_boxes else -1
 
 
 def is_instruction(text: str, box: Box) -> bool:
@@ -76,18 +82,20 @@ def _distinct(contents: list[str]) -> list[str]:
     if len(contents) == 1 or len(contents) > _FOLDED:
         return contents
     from markscheme.verifiers.math.equality import same_answer  # noqa: PLC0415 - only several boxes need it
+    from markscheme.verifiers.math.limits import LIGHT_BUDGET, budget  # noqa: PLC0415
 
     kept: list[str] = []
-    for content in contents:
-        if not any(same_answer(other, content) for other in kept):
-            kept.append(content)
+    with budget(LIGHT_BUDGET):  # for all pairs together; a pair that is left over does not fold
+        for content in contents:
+            if not any(same_answer(other, content) for other in kept):
+                kept.append(content)
     return kept
 
 
 def last_answer(text: str) -> tuple[str | None, tuple[int, int] | None, str]:
     """The answer in the last box or the last list of boxes: (answer, place, why there is none)."""
-    boxes, unclosed = find_boxes(text)
-    boxes = [box for box in boxes if text[box.start : box.end].strip() or not is_instruction(text, box)]
+    found, unclosed = find_boxes(text)
+    boxes = [box for box in found if text[box.start : box.end].strip() or not is_instruction(text, box)]
     if unclosed >= 0 and (not boxes or unclosed > boxes[-1].begin):
         return None, (unclosed, len(text)), "the last box is cut off"
     if not boxes:
@@ -97,9 +105,10 @@ def last_answer(text: str) -> tuple[str | None, tuple[int, int] | None, str]:
         return None, (last.begin, last.end + 1), "the last box is empty"
     run = [last]
     for box in reversed(boxes[:-1]):
-        if not text[box.start : box.end].strip() or not joined(text, box, run[0]):
+        if not text[box.start : box.end].strip() or not joined(text, box, run[-1]):
             break
-        run.insert(0, box)
+        run.append(box)
+    run.reverse()
     contents = [strip_blanks(text[box.start : box.end]) for box in run]
     distinct = _distinct(list(dict.fromkeys(contents)))
     answer = " , ".join(distinct)

@@ -30,6 +30,8 @@ _MARKER = re.compile(
     r"|(?:^|(?<=\n))[ \t*_#>]{0,12}(?:answer|ans|A)[*_]{0,3} ?[:=]",
     re.IGNORECASE,
 )
+# "A: 18" and nothing more as the last line, which is how GSM8K's fine-tuned models end.
+_PLAIN_LAST_LINE = re.compile(r"(?<=\n)(?:A|Answer|answer): ?(-?\d[\d,]*(?:\.\d+)?)\s{0,9}\Z")
 _FINAL_LINE = re.compile(
     r"(?:^|(?<=\n))[ \t*_#>]{0,12}(?:the )?(?:final answer|answer)[ *_]{0,6}(?::|is\b:?)", re.IGNORECASE
 )
@@ -46,7 +48,10 @@ def read_answer(completion: str, reading: Reading = "auto", *, thinking: bool = 
 
     Raises:
         ValueError: for an unknown contract.
+        TypeError: for a completion that is no string.
     """
+    if not isinstance(completion, str):
+        raise TypeError(f"completion must be a string, not {type(completion).__name__}")
     if reading not in READINGS:
         raise ValueError(f"reading must be one of {', '.join(READINGS)}, not {reading!r}")
     offset, end, why = visible_part(completion, thinking=thinking)
@@ -133,6 +138,9 @@ def _last_number(text: str) -> ReadAnswer:
 
 
 def _answer_line(text: str) -> ReadAnswer:
+    plain = _PLAIN_LAST_LINE.search(text, max(0, len(text) - 60))
+    if plain:
+        return ReadAnswer(plain[1], "answer_line", plain.span(1))
     last = _last_match(_MARKER, text)
     if last is None:
         return ReadAnswer(None, "answer_line", why="no answer line")

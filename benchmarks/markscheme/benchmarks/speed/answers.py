@@ -29,7 +29,7 @@ from markscheme.benchmarks.speed.rows import Row, built_in_rows, load_rows, samp
 from markscheme.verifiers import MarkschemeError, Outcome
 
 _EXAMPLES = Path(__file__).parents[4] / "examples" / "completions.jsonl"
-_BLOCK = 20  # pairs that a grader judges before it is the other's turn
+_BLOCK = 100  # pairs that a grader judges before it is the other's turn
 _WARM_UP = Row("warm-up", r"\sqrt{2} + \sqrt{3}", r"\sqrt{5 + 2\sqrt{6}}", expected=True, form="answer")
 
 

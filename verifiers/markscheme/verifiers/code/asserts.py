@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from markscheme.verifiers.code import codec
+from markscheme.verifiers.code import codec, syntax
 from markscheme.verifiers.code.cases import THROUGH, AssertTests, CallCase
 from markscheme.verifiers.code.literals import NotClosed, value_of
 from markscheme.verifiers.errors import DataError
@@ -45,6 +46,7 @@ class _Unread(ValueError):
     """A statement that is no call with a known result."""
 
 
+@functools.lru_cache(maxsize=4096)
 def plan(tests: AssertTests) -> Plan:
     """Read tests.
 
@@ -52,8 +54,8 @@ def plan(tests: AssertTests) -> Plan:
         DataError: they are not Python, call nothing of a program, or hold an assertion that nothing can pass.
     """
     try:
-        tree = ast.parse(tests.code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        tree = syntax.parse(tests.code)
+    except ValueError as error:
         raise DataError(f"the tests are not Python: {error}") from None
     free = _free_names(tree)
     checked = _checked_name(tree)
@@ -239,7 +241,7 @@ def _alternatives(cases: list[CallCase]) -> CallCase:
 
 
 def _identity(case: CallCase) -> bytes:
-    return codec.encode([case.function, case.arguments, case.keywords, case.through])
+    return codec.encode([case.function, case.arguments, case.keywords, case.through], ordered=True)
 
 
 def _called(test: ast.expr, entry: str, names: tuple[str, ...], **rest: Any) -> CallCase:

@@ -70,7 +70,7 @@ def run_calls(
 
 
 def _wanted(case: CallCase) -> list[Any]:
-    given = codec.encode([list(case.arguments), case.keywords])
+    given = codec.encode([list(case.arguments), case.keywords], ordered=True)
     return [case.function, list(case.through), given, False]
 
 

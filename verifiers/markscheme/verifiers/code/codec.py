@@ -14,6 +14,7 @@ MAX_DEPTH = 200
 MAX_NODES = 2_000_000
 _SIZE = struct.Struct(">I")
 _FLOAT = struct.Struct(">d")
+_SINGLE = {b"N": None, b"T": True, b"F": False}
 
 
 class NotPlain(ValueError):
@@ -24,19 +25,34 @@ class Damaged(ValueError):
     """Bytes that are no encoding."""
 
 
-def encode(value: Any, *, ordered: bool = False) -> bytes:
-    """Encode a value of exact built-in types. Raises NotPlain for any other.
+class TooLong(ValueError):
+    """A value whose encoding is longer than was allowed."""
+
+
+def encode(value: Any, *, ordered: bool = False, most: int | None = None) -> bytes:
+    """Encode a value of exact built-in types.
 
     Args:
         value: what to encode.
         ordered: keep dictionaries in their own order, as arguments need; else equal values have equal encodings.
+        most: bytes that the encoding may take.
+
+    Raises:
+        NotPlain: a value of another type.
+        TooLong: more than ``most`` bytes; told before much is built.
     """
-    return _encode(value, 0, ordered)
+    data = _encode(value, 0, ordered, [most if most is not None else 1 << 62])
+    if most is not None and len(data) > most:
+        raise TooLong(f"longer than {most} bytes")
+    return data
 
 
-def _encode(value: Any, depth: int, ordered: bool) -> bytes:  # noqa: FBT001 - internal, by position for speed
+def _encode(value: Any, depth: int, ordered: bool, left: list[int]) -> bytes:  # noqa: FBT001 - by position for speed
     if depth > MAX_DEPTH:
         raise NotPlain(f"nested more than {MAX_DEPTH} deep")
+    left[0] -= 1
+    if left[0] < 0:
+        raise TooLong("longer than allowed")
     kind = type(value)
     if value is None:
         return b"N"
@@ -55,13 +71,16 @@ def _encode(value: Any, depth: int, ordered: bool) -> bytes:  # noqa: FBT001 - i
     if kind is bytes or kind is bytearray:
         return (b"b" if kind is bytes else b"a") + _SIZE.pack(len(value)) + bytes(value)
     if kind is list or kind is tuple:
-        items = [_encode(item, depth + 1, ordered) for item in value]
+        items = [_encode(item, depth + 1, ordered, left) for item in value]
         return (b"l" if kind is list else b"t") + _SIZE.pack(len(items)) + b"".join(items)
     if kind is set or kind is frozenset:
-        items = sorted(_encode(item, depth + 1, ordered) for item in value)
+        items = sorted(_encode(item, depth + 1, ordered, left) for item in value)
         return (b"S" if kind is set else b"Z") + _SIZE.pack(len(items)) + b"".join(items)
     if kind is dict:
-        pairs = [(_encode(key, depth + 1, ordered), _encode(item, depth + 1, ordered)) for key, item in value.items()]
+        pairs = [
+            (_encode(key, depth + 1, ordered, left), _encode(item, depth + 1, ordered, left))
+            for key, item in value.items()
+        ]
         if not ordered:
             pairs.sort()
         return b"d" + _SIZE.pack(len(pairs)) + b"".join(key + item for key, item in pairs)
@@ -96,13 +115,26 @@ class _Reader:
             raise Damaged("a length past the end")
         return size
 
+    def items(self, count: int, depth: int) -> list[Any]:
+        """So many values; those of one byte at once."""
+        found = []
+        for _ in range(count):
+            at = self.at
+            tag = self.data[at : at + 1]
+            if tag in _SINGLE:
+                self.at = at + 1
+                found.append(_SINGLE[tag])
+            else:
+                found.append(self.value(depth))
+        return found
+
     def value(self, depth: int = 0) -> Any:
         self.nodes += 1
         if depth > MAX_DEPTH or self.nodes > MAX_NODES:
             raise Damaged("too deep or too many values")
         tag = self.take(1)
-        if tag in b"NTF":
-            return {b"N": None, b"T": True, b"F": False}[tag]
+        if tag in _SINGLE:
+            return _SINGLE[tag]
         if tag == b"i":
             return int.from_bytes(self.take(self.count(1)), "big", signed=True)
         if tag == b"f":
@@ -118,13 +150,13 @@ class _Reader:
             data = self.take(self.count(1))
             return data if tag == b"b" else bytearray(data)
         if tag in (b"l", b"t"):
-            items = [self.value(depth + 1) for _ in range(self.count(1))]
+            items = self.items(self.count(1), depth + 1)
             return items if tag == b"l" else tuple(items)
         if tag in (b"S", b"Z"):
-            return Unordered(tag.decode(), tuple(self.value(depth + 1) for _ in range(self.count(1))))
+            return Unordered(tag.decode(), tuple(self.items(self.count(1), depth + 1)))
         if tag == b"d":
-            pairs = tuple((self.value(depth + 1), self.value(depth + 1)) for _ in range(self.count(2)))
-            return Unordered("d", pairs)
+            flat = iter(self.items(2 * self.count(2), depth + 1))
+            return Unordered("d", tuple(zip(flat, flat, strict=True)))
         raise Damaged("an unknown tag")
 
 

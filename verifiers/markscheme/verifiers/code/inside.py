@@ -74,9 +74,9 @@ def find(names: dict[str, Any], function: str) -> Callable[..., Any]:
 def encoded(value: Any) -> bytes:
     """Encode a value, or the built-in one that it equals. Raises NotPlain where there is none."""
     try:
-        return codec.encode(value)
+        return codec.encode(value, ordered=True)
     except codec.NotPlain:
-        return codec.encode(_plain(value))
+        return codec.encode(_plain(value), ordered=True)
 
 
 def _plain(value: Any, depth: int = 0) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import collections
+import random
 import sys
 import types
 from collections.abc import Callable
@@ -129,16 +131,20 @@ class _Guess:
         raise self._remote.stop()
 
     def __iter__(self) -> Any:
-        raise self._remote.stop()
+        self._again()
+        return iter(())
 
     def __len__(self) -> int:
-        raise self._remote.stop()
+        self._again()
+        return 1
 
     def __float__(self) -> float:
-        raise self._remote.stop()
+        self._again()
+        return 1.0
 
     def __index__(self) -> int:
-        raise self._remote.stop()
+        self._again()
+        return 1
 
 
 def tests(job: list[Any]) -> list[Any]:
@@ -155,10 +161,11 @@ def tests(job: list[Any]) -> list[Any]:
     """
     code, entry, names, answers = job
     job.clear()
-    remote = _Remote(answers)
-    space: dict[str, Any] = {name: remote.stub(name) for name in names}
-    space["candidate"] = remote.stub(entry)
-    error = _run_tests(code, space, entry)
+    remote, error = _attempt(code, entry, names, answers)
+    if remote.unknown:
+        ahead, _ = _attempt(_unasserted(code), entry, names, answers)
+        if len(ahead.made) > len(remote.made) and ahead.made[: len(remote.made)] == remote.made:
+            remote.made = ahead.made
     if remote.ended[:1] == [SPLIT]:
         # An unknown value among the arguments: first ask for what is known to be asked.
         return ["calls", remote.made, remote.first] if remote.unknown else remote.ended
@@ -171,7 +178,26 @@ def tests(job: list[Any]) -> list[Any]:
     return ["passed", len(remote.made)]
 
 
-def _run_tests(code: str, space: dict[str, Any], entry: str) -> BaseException | None:
+def _attempt(code: Any, entry: str, names: list[str], answers: list[Any]) -> tuple[_Remote, BaseException | None]:
+    random.seed(0)
+    remote = _Remote(answers)
+    space: dict[str, Any] = {name: remote.stub(name) for name in names}
+    space["candidate"] = remote.stub(entry)
+    return remote, _run_tests(code, space, entry)
+
+
+class _Unasserted(ast.NodeTransformer):
+    def visit_Assert(self, node: ast.Assert) -> ast.Expr:
+        return ast.copy_location(ast.Expr(node.test), node)
+
+
+def _unasserted(code: str) -> ast.Module:
+    """The tests with assertions that are looked at but never fail, to find the calls that come after them."""
+    tree: ast.Module = ast.fix_missing_locations(_Unasserted().visit(ast.parse(code)))
+    return tree
+
+
+def _run_tests(code: Any, space: dict[str, Any], entry: str) -> BaseException | None:
     """Run test code, then its ``check`` or ``test_…`` functions; what it raised."""
     module = types.ModuleType("tests")
     sys.modules["tests"] = module

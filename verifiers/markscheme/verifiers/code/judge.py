@@ -68,7 +68,7 @@ def judge(sandbox: Sandbox, program: str, cases: Cases, settings: Settings) -> J
             return Judged((result,), 1, run.level or sandbox.level, trust)
         planned = plan(cases)
         if planned.calls is None:
-            result, run, trust = run_tests(sandbox, program, cases, planned, limits)
+            result, run, trust = run_tests(sandbox, program, cases, planned, limits, settings.budget_seconds)
             return Judged((result,), 1, run.level or sandbox.level, trust)
         results, total = _cases(sandbox, program, planned.calls, settings), len(planned.calls)
     found: list[CaseResult] = []

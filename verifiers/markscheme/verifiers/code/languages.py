@@ -54,7 +54,9 @@ with open("/tmp/program", "rb") as file:
 """
 
 _RUN_STEP = """
-import base64, os
+import base64, os, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 binary = memoryview(base64.b85decode({binary!r}))
 fd = os.memfd_create("program", os.MFD_CLOEXEC)
 while binary:
@@ -118,7 +120,15 @@ def runner(sandbox: Sandbox, program: str, language: str, limits: Limits) -> Run
             "files": max(limits.files, len(built.stdout) + (1 << 20)),
         }
     )
-    return lambda stdin: sandbox.run(code, stdin, limits=room)
+    return lambda stdin: _full(sandbox.run(code, stdin, limits=room), limits)
+
+
+def _full(run: Execution, limits: Limits) -> Execution:
+    """A program that goes on though it can write no more has met the limit of output, whatever ended it."""
+    if run.outcome is RunOutcome.BROKEN or not limits.output_bytes or len(run.stdout) < limits.output_bytes:
+        return run
+    detail = f"wrote more than {limits.output_bytes} bytes"
+    return run.model_copy(update={"outcome": RunOutcome.OUTPUT, "detail": detail})
 
 
 def _node(sandbox: Sandbox, tool: str, source: bytes, limits: Limits) -> Runner:
@@ -130,4 +140,4 @@ def _node(sandbox: Sandbox, tool: str, source: bytes, limits: Limits) -> Runner:
             "memory_bytes": max(limits.memory_bytes, _NODE_ADDRESSES),
         }
     )
-    return lambda stdin: sandbox.run(code, stdin, limits=room)
+    return lambda stdin: _full(sandbox.run(code, stdin, limits=room), limits)

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from markscheme.verifiers.code import syntax
 from markscheme.verifiers.code.cases import CallCase, Case, Cases, StdioCase, parse_cases
 from markscheme.verifiers.errors import DataError, MissingExtraError
 
@@ -88,8 +89,8 @@ def _humaneval(row: Mapping[str, Any], where: str) -> Problem:
 def _helpers(prompt: str, entry: str) -> str:
     """The functions that a prompt defines in full, with its imports; empty where it defines none."""
     try:
-        tree = ast.parse(f"{prompt.rstrip()}\n    pass\n")
-    except SyntaxError:
+        tree = syntax.parse(f"{prompt.rstrip()}\n    pass\n")
+    except ValueError:
         return ""
     kept = [node for node in tree.body if not (isinstance(node, ast.FunctionDef) and node.name == entry)]
     if not any(isinstance(node, ast.FunctionDef) for node in kept):

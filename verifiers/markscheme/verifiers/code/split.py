@@ -20,23 +20,27 @@ from markscheme.verifiers.code.results import CaseResult, Trust, ended, failed, 
 from markscheme.verifiers.code.sandbox.pool import Sandbox
 from markscheme.verifiers.outcomes import Reason
 
-MOST_ROUNDS = 200
+MOST_ROUNDS = 100
 """How often tests may need the value of one call to know the next."""
 _RESULT_BYTES = 8 << 20
 
 
 def run_tests(
-    sandbox: Sandbox, code: str, tests: AssertTests, plan: Plan, limits: Limits
+    sandbox: Sandbox, code: str, tests: AssertTests, plan: Plan, limits: Limits, budget: float | None = None
 ) -> tuple[CaseResult, Execution, Trust]:
-    """Run assert-style tests that could not be read into calls."""
+    """Run assert-style tests that could not be read into calls; ``budget``: CPU seconds that all runs may take."""
     if plan.shared:
         return run_together(sandbox, code, tests.code, limits, plan.entry)
     answers: list[list[Any]] = []
     spent = 0.0
+    ahead = True
     run = Execution(outcome=RunOutcome.FINISHED)
     for _ in range(MOST_ROUNDS):
         run, said = ask(sandbox, "tests", [tests.code, plan.entry, list(plan.names), answers], limits, _RESULT_BYTES)
         spent += run.cpu_seconds
+        if budget is not None and spent > budget:
+            why = f"over the budget of {budget:g} s of CPU time"
+            return failed(_with(run, spent), Reason.TIME_LIMIT, why), run, "high"
         if run.outcome is not RunOutcome.FINISHED:
             return ended(_with(run, spent)), run, "high"
         match said:
@@ -47,9 +51,11 @@ def run_tests(
             case [kind, str()] if kind == SPLIT and not answers:
                 return run_together(sandbox, code, tests.code, limits, plan.entry)
             case ["calls", list(made), int(first)] if 0 <= first < len(made) <= MOST_CALLS:
+                made = made if ahead else made[: first + 1]
                 run, replies = _answers(sandbox, code, made, limits)
                 if replies is None and first + 1 < len(made):  # a guess may have asked for what the tests never will
                     spent += run.cpu_seconds
+                    ahead = False
                     made = made[: first + 1]
                     run, replies = _answers(sandbox, code, made, limits)
             case _:

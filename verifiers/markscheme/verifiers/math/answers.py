@@ -22,6 +22,7 @@ from markscheme.verifiers.math.signs import expand_signs
 from markscheme.verifiers.math.stream import Calculus
 from markscheme.verifiers.math.words import canonical_words, plain_words
 
+_LETTER = re.compile(r"[^\W\d_]")
 _CLOCK = re.compile(
     r"(?P<h>\d{1,2})(?::(?P<m>[0-5]\d))?(?::(?P<s>[0-5]\d))?\s*(?:o'?clock)?\s*(?:(?P<half>[ap])\.?\s?m\.?|(?P<word>noon|midnight))",
     re.IGNORECASE,
@@ -151,13 +152,16 @@ def _parse(raw: str) -> Answer:
     if plain is not None:
         return Answer(raw, plain, value=plain_value(plain))
     text = unwrap(repair(raw))
-    text = unwrap(rewrite(text))
+    rewritten = rewrite(text)
+    if rewritten != text:
+        text = unwrap(rewritten)
     if not text:
         return Answer(raw, None, "nothing is there")
-    words = _bare_words(text)
-    node = _as_clock(words) or _as_choice(words) or _as_words(text, words)
-    if node is not None:
-        return Answer(raw, node)
+    if _LETTER.search(text):
+        words = _bare_words(text)
+        node = _as_clock(words) or _as_choice(words) or _as_words(text, words)
+        if node is not None:
+            return Answer(raw, node)
     try:
         return Answer(raw, expand_signs(_math(text)))
     except Calculus as refused:

@@ -4,15 +4,39 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from markscheme.verifiers.math.lexer import NotMath
-from markscheme.verifiers.math.nodes import TWO, Const, Expr, Matrix, Node, Num, Op, Sym, Tuple, neg
+from markscheme.verifiers.math.lexer import NotMath, TooLarge
+from markscheme.verifiers.math.nodes import TWO, Const, Expr, Matrix, Node, Num, Op, Sym, Tuple, neg, parts
+
+MAX_HEIGHT = 100  # of the tree that is read: every later pass recurses on it
+MAX_NODES = 20_000  # of that tree; products of matrices share parts, so that it may be far larger than the text
+
+
+def within_caps(node: Node) -> Node:
+    """The node, unless it is too deep or too large. Without recursion, and in time that the caps bound.
+
+    Raises:
+        TooLarge: it is.
+    """
+    count, waiting = 0, [(node, 1)]
+    while waiting:
+        one, level = waiting.pop()
+        count += 1
+        if level > MAX_HEIGHT or count > MAX_NODES:
+            raise TooLarge(f"operators nested more than {MAX_HEIGHT} deep, or more than {MAX_NODES} of them")
+        waiting.extend((part, level + 1) for part in parts(one))
+    return node
 
 
 def is_numeric(node: Node) -> bool:
     """Whether an expression has no symbols at all."""
-    if isinstance(node, Op):
-        return all(is_numeric(arg) for arg in node.args)
-    return isinstance(node, Num | Const)
+    waiting = [node]  # no recursion: a chain such as 1/1/1/… is not yet known to be within the caps
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Op):
+            waiting.extend(one.args)
+        elif not isinstance(one, Num | Const):
+            return False
+    return True
 
 
 def scalar(node: Node) -> Expr:
@@ -53,7 +77,9 @@ def mul(left: Node, right: Node) -> Node:
         if len(left.rows[0]) != len(right.rows) or len(left.rows) * len(right.rows[0]) * len(right.rows) > 1000:
             raise NotMath("a product of matrices of these shapes")
         columns = tuple(zip(*right.rows, strict=True))
-        return Matrix(tuple(tuple(_dot(row, column) for column in columns) for row in left.rows))
+        product = Matrix(tuple(tuple(_dot(row, column) for column in columns) for row in left.rows))
+        within_caps(product)  # at once: a long product would not come to its end
+        return product
     if isinstance(right, Matrix):
         return Matrix(tuple(tuple(mul(left, entry) for entry in row) for row in right.rows))
     if isinstance(right, Tuple) and right.brackets in ("()", "<>"):
@@ -89,13 +115,13 @@ def make_function(head: str, arguments: tuple[Node, ...], base: Expr | None) -> 
         return Op(head, arguments)
     if head == "cis" and len(arguments) == 1:
         return Op("exp", (Op("mul", (Const("i"), scalar(arguments[0]))),))
-    if head == "binom" and len(arguments) == 2:
-        return Op("binom", arguments)
+    if head == "binom":
+        return Op("binom", arguments) if len(arguments) == 2 else _bad(head)
     if head == "sqrt":
         return Op("root", (scalar(arguments[0]), TWO)) if len(arguments) == 1 else _bad(head)
     if head == "cbrt":
-        return Op("root", (scalar(arguments[0]), Num(Fraction(3))))
-    if len(arguments) != 1 or base is not None or head == "binom":
+        return Op("root", (scalar(arguments[0]), Num(Fraction(3)))) if len(arguments) == 1 else _bad(head)
+    if len(arguments) != 1 or (base is not None):
         return _bad(head)
     return Op(head, arguments)
 

@@ -89,6 +89,8 @@ class Brackets(ExpressionParser):
         """The base after ``_``."""
         braced = self.accept("{")
         token = self.now
+        if token is END:
+            return None
         self.at += 1
         if braced and not self.accept("}"):
             return None

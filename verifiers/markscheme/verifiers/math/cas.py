@@ -33,6 +33,17 @@ _BOOT = (
 )
 
 
+def _search_path() -> list[str]:
+    """Where modules are found, whatever the working directory is when a worker starts."""
+    here = ""
+    with contextlib.suppress(OSError):  # it has been deleted
+        here = os.getcwd()  # noqa: PTH109 - a string is what sys.path holds
+    return [os.path.join(here, path) for path in sys.path if path or here]  # noqa: PTH118 - likewise
+
+
+_SEARCH_PATH = _search_path()
+
+
 def _cpu_clock(pid: int) -> int:
     """The clock id of a process's CPU time (what ``clock_getcpuclockid`` gives on Linux)."""
     return (~pid << 3) | 2
@@ -45,7 +56,7 @@ class _Worker:
         self.born = time.monotonic()
         try:
             self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                [sys.executable, "-I", "-c", _BOOT, json.dumps([path for path in sys.path if path])],
+                [sys.executable, "-I", "-c", _BOOT, json.dumps(_SEARCH_PATH)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -74,7 +85,7 @@ class _Worker:
     def ask(self, request: object, deadline: float) -> dict[str, Any] | None:
         """Send a request; the answer, or None at the deadline. Raises WorkerError when the worker died of itself."""
         assert self.process.stdin is not None  # noqa: S101
-        data = pickle.dumps(request)
+        data = pickle.dumps((request, deadline))
         try:
             self.process.stdin.write(struct.pack(">I", len(data)) + data)
             self.process.stdin.flush()
@@ -110,6 +121,15 @@ class _Worker:
         self.cpu_seconds()
         self.process.kill()
         self.process.wait()
+        self.hang_up()
+
+    def disown(self) -> None:
+        """Let go of a worker that belongs to the parent of a forked process."""
+        self.process.returncode = 0  # so that nothing here waits for it or warns of it
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """Close both pipes."""
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):  # what was still buffered for a dead worker cannot be written
@@ -163,7 +183,8 @@ class AlgebraPool:
         with self.lock:
             self.ended_cpu += worker.spent
             if spare and len(self.idle) < MAX_IDLE:
-                self.idle.append(_Worker())  # loads while nobody waits for it
+                with contextlib.suppress(WorkerError):  # the next question tries again, and says why it cannot
+                    self.idle.append(_Worker())  # loads while nobody waits for it
 
     def cpu_seconds(self) -> float:
         """CPU time of all workers, ended and live."""
@@ -171,9 +192,11 @@ class AlgebraPool:
             return self.ended_cpu + sum(worker.cpu_seconds() for worker in (*self.idle, *self.busy))
 
     def close(self) -> None:
-        """End the idle workers."""
+        """End the idle workers; those that threads still wait for are killed, and end their questions."""
         with self.lock:
             workers, self.idle = self.idle, []
+            for worker in self.busy:
+                worker.process.kill()
         for worker in workers:
             worker.kill()
             self.ended_cpu += worker.spent
@@ -196,6 +219,9 @@ def pool() -> AlgebraPool:
 def _after_fork() -> None:
     global _pools_lock  # noqa: PLW0603 - a lock that another thread of the parent held would never be released here
     _pools_lock = threading.Lock()
+    for inherited in _pools.values():
+        for worker in (*inherited.idle, *inherited.busy):
+            worker.disown()  # a copy of its pipes would keep it alive after the parent
     _pools.clear()
 
 

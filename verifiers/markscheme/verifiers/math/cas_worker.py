@@ -7,12 +7,16 @@ line of JSON on standard output. The process ends when its standard input does.
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
+import re
 import resource
 import select
 import struct
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,7 +29,10 @@ from markscheme.verifiers.math.nodes import Expr, symbols
 from markscheme.verifiers.outcomes import Reason
 
 MEMORY_BYTES = 3 * 2**30
-CPU_BACKSTOP_SECONDS = 600  # if the parent dies while the worker computes
+CPU_GRACE_SECONDS = 2  # beyond the deadline, at which the parent ends the worker if it lives
+PARENT_SECONDS = 0.5  # between two looks at whether the parent lives
+_INDEFINITE = re.compile(r"(?:\\int|∫)(?!\s*(?:\\limits\s*)?_)")
+_CONSTANT = re.compile(r"[CcK](?:_\{?\d\}?)?")
 IDLE_SECONDS = 0.05  # then SymPy is loaded, so that the first question that needs it does not wait
 
 
@@ -52,12 +59,22 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.setrecursionlimit(5000)
     os.write(out, b"ready\n")
-    for gold, given in _requests():
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    for (gold, given), deadline in _requests():
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        limit = math.ceil(used.ru_utime + used.ru_stime + deadline) + CPU_GRACE_SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
         found = answer(gold, given)
         line = json.dumps({"equal": found.equal, "reason": str(found.reason), "detail": found.detail})
         os.write(out, line.encode() + b"\n")
-        used = int(resource.getrusage(resource.RUSAGE_SELF).ru_utime)
-        resource.setrlimit(resource.RLIMIT_CPU, (used + CPU_BACKSTOP_SECONDS, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def _end_with_parent(parent: int) -> None:
+    """End this process when its parent has died while it computes; between questions, end of file does that."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_SECONDS)
+    os._exit(0)
 
 
 def answer(gold: Answer, given: Answer) -> Comparison:
@@ -85,8 +102,8 @@ def _by_numbers(gold: Answer, given: Answer) -> Comparison:
             a, b, agree = compare_at(gold.node, given.node, point, heavy=True)
         except (Undefined, TooLarge):
             continue
-        except (Unsupported, ValueError, ZeroDivisionError) as error:
-            return Comparison(None, Reason.BEYOND_KNOWLEDGE, str(error)[:200])
+        except (Unsupported, ValueError, ZeroDivisionError):
+            return UNKNOWN
         if names and not (is_real(a) and is_real(b)):
             continue
         if not agree:
@@ -103,10 +120,22 @@ def _by_sympy(gold: Answer, given: Answer) -> Comparison:
     if not isinstance(gold.node, Expr) or not isinstance(given.node, Expr):
         return Comparison(None, Reason.BEYOND_KNOWLEDGE, "no method decides this pair")
     try:
-        difference = to_sympy(gold.node) - to_sympy(given.node)
+        sides = to_sympy(gold.node), to_sympy(given.node)
     except NotConvertible as error:
         return Comparison(None, Reason.BEYOND_KNOWLEDGE, str(error))
-    return _is_zero(difference)
+    return _same(*sides)
+
+
+def _same(one: Any, two: Any) -> Comparison:
+    import sympy  # noqa: PLC0415
+
+    infinite = sympy.oo, -sympy.oo
+    if one in infinite or two in infinite:
+        if one == two:
+            return Comparison(True, Reason.EQUAL, "equal by algebra")
+        if all(side in infinite or (side.is_number and side.is_finite) for side in (one, two)):
+            return Comparison(False, Reason.DIFFERENT, "different by algebra")
+    return _is_zero(one - two)
 
 
 def _is_zero(difference: Any) -> Comparison:
@@ -145,4 +174,15 @@ def _by_latex(gold: Answer, given: Answer) -> Comparison:
         return Comparison(None, Reason.BEYOND_KNOWLEDGE, str(error))
     if sides[0] is None or sides[1] is None:
         return Comparison(False, Reason.TYPE_MISMATCH, "calculus against what is no expression")
-    return _is_zero(sides[0] - sides[1])
+    one, two = sides
+    if any(_INDEFINITE.search(side.raw) for side in (gold, given)):
+        one, two = _without_constant(one, two), _without_constant(two, one)
+    return _same(one, two)
+
+
+def _without_constant(side: Any, other: Any) -> Any:
+    """An antiderivative without its constant of integration, which an indefinite integral need not write."""
+    for symbol in side.free_symbols - other.free_symbols:
+        if _CONSTANT.fullmatch(symbol.name) and side.diff(symbol) == 1:
+            return side.subs(symbol, 0)
+    return side

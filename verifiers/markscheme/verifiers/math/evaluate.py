@@ -15,6 +15,9 @@ from typing import Any
 
 from markscheme.verifiers.math.lexer import TooLarge
 from markscheme.verifiers.math.limits import (
+    GAMMA_DIGITS,
+    MAX_INTEGRAND,
+    MAX_LATE_TERM,
     MAX_LONG_TERMS,
     MAX_MAGNITUDE,
     MAX_TERMS,
@@ -23,6 +26,7 @@ from markscheme.verifiers.math.limits import (
     Heavy,
     Undefined,
     Unsupported,
+    spend,
 )
 from markscheme.verifiers.math.nodes import Const, Matrix, Node, Num, Op, Sym
 
@@ -55,8 +59,12 @@ class Evaluator:
         self.heavy = heavy
         self.magnitude = 1.0
         self.dust = math.inf  # values of a smaller order are a zero's rounding errors, and no measure of anything
+        self.largest = 0.0  # as a signed decimal order, where the magnitude counts small values too
         self.slack: Any = 0  # absolute error that quadrature adds
+        self.approximate = False  # whether an integral or an infinite sum is in it
         self.visits = 0
+        self.cost = 3 + digits / 50  # of a node, in units of work; a function costs more
+        self.function_cost = 40 + 0.06 * digits**1.5
 
     def value(self, node: Node) -> Any:
         """The value as an mpmath real or complex number."""
@@ -67,6 +75,7 @@ class Evaluator:
         self.visits += 1
         if self.visits > MAX_VISITS:
             raise TooLarge("an evaluation of too many steps")
+        spend(self.cost)
         if isinstance(node, Num):
             return self._seen(self._number(node.value))
         if isinstance(node, Sym):
@@ -88,6 +97,8 @@ class Evaluator:
         rule = _NUMERIC.get(node.head)
         if rule is None:
             raise Unsupported(node.head)
+        if node.head not in _CHEAP:
+            spend(self.function_cost)
         try:
             return self._seen(rule(self, *args))
         except ZeroDivisionError:
@@ -99,12 +110,13 @@ class Evaluator:
     def _seen(self, value: Any) -> Any:
         for _, mantissa, exponent, bits in _parts(value):
             if mantissa:
-                order = abs(exponent + bits) * 0.30103
-                if exponent + bits < 0 and order > self.dust:
+                order = (exponent + bits) * 0.30103
+                if -order > self.dust:
                     continue
-                if order > MAX_MAGNITUDE:
+                if abs(order) > MAX_MAGNITUDE:
                     raise TooLarge("a value of too many digits")
-                self.magnitude = max(self.magnitude, order)
+                self.magnitude = max(self.magnitude, abs(order))
+                self.largest = max(self.largest, order)
             elif exponent:  # mpmath's infinities and nan
                 raise Undefined("not finite")
         return value
@@ -164,6 +176,10 @@ class Evaluator:
         whole = self.near_integer(value)
         if whole is not None and whole <= 0:
             raise Undefined("a pole of Γ")
+        if whole is not None:
+            return self.ctx.mpf(math.factorial(whole - 1))
+        if self.digits > GAMMA_DIGITS:
+            raise TooLarge("Γ of too many digits")
         return self.ctx.gamma(value.real)
 
     def angle(self, value: Any) -> Any:
@@ -225,12 +241,45 @@ class Evaluator:
         def inside(value: Any) -> Any:
             if self.heavy:
                 self.visits = 0
+            outer = self.point.get(name)
             self.point[name] = value
-            return self._value(body)
+            found = self._value(body)
+            if outer is not None:
+                self.point[name] = outer
+            return found
 
-        if head == "int":
-            return self._seen(self._quadrature(inside, ends))
-        return (ctx.nsum if head == "sum" else ctx.nprod)(inside, ends)
+        # Large terms that cancel would leave nothing of the digits, at every point alike, so that no error shows.
+        magnitude, largest, self.largest = self.magnitude, self.largest, 0.0
+        inside(self._well_inside(*ends) if head == "int" else self.ctx.mpf(7 + (0 if ctx.isinf(ends[0]) else ends[0])))
+        if self.largest > MAX_INTEGRAND:
+            raise Unsupported("an integrand or summand of large terms")
+        if head != "int" and ctx.isinf(ends[1]):
+            self._vanishing(inside, 0 if head == "sum" else 1)
+        value = (
+            self._quadrature(inside, ends)
+            if head == "int"
+            else (ctx.nsum if head == "sum" else ctx.nprod)(inside, ends)
+        )
+        self.magnitude, self.largest = magnitude, largest  # what is met near an end does not count
+        self.approximate = True
+        return self._seen(value)
+
+    def _vanishing(self, inside: Callable[[Any], Any], limit: int) -> None:
+        """Refuse a series whose terms do not vanish: extrapolation would give even (-1)^n a sum."""
+        for n in (10**6 + 3, 103):
+            try:
+                if abs(inside(self.ctx.mpf(n)) - limit) > MAX_LATE_TERM:
+                    raise Unsupported("a series whose terms do not vanish")
+            except (TooLarge, Undefined):
+                continue
+            return
+
+    def _well_inside(self, low: Any, high: Any) -> Any:
+        """A point of an interval that is no special one."""
+        share = self.ctx.mpf(37) / 100
+        if self.ctx.isinf(low):
+            return (0 if self.ctx.isinf(high) else high) - 1 - share
+        return low + 1 + share if self.ctx.isinf(high) else low + (high - low) * share
 
     def _quadrature(self, inside: Callable[[Any], Any], ends: list[Any]) -> Any:
         """Tanh-sinh quadrature; in the caller's process at few points only, which do for smooth integrands."""
@@ -258,7 +307,8 @@ class Evaluator:
             raise Undefined("a determinant of what is no square matrix")
         if len(matrix.rows) > 12:
             raise TooLarge("a determinant of more than 12 rows")
-        return self._seen(self.ctx.det(self.ctx.matrix([[self._value(entry) for entry in row] for row in matrix.rows])))
+        entries = [[self._value(entry) for entry in row] for row in matrix.rows]
+        return self._seen(self.ctx.det(self.ctx.matrix(entries)) * self.ctx.one)
 
     def _unknown(self, head: str, args: list[Any]) -> Any:
         # An unknown function: any fixed value per arguments; equal arguments give equal values.
@@ -318,6 +368,7 @@ def _circular(name: str) -> Callable[[Evaluator, Any], Any]:
     return lambda self, value: getattr(self.ctx, name)(self.angle(value))
 
 
+_CHEAP = frozenset(("add", "mul", "div", "neg", "abs", "sign", "percent", "deg", "re", "im", "max", "min"))
 _NUMERIC: dict[str, Callable[..., Any]] = {
     "add": lambda _, *a: sum(a[1:], a[0]),
     "mul": lambda _, *a: _product_of(a),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from markscheme.verifiers.math.lexer import TooLarge
-from markscheme.verifiers.math.limits import MAX_BITS, MAX_LONG_TERMS, MAX_TERMS, Heavy, Undefined, Unsupported
+from markscheme.verifiers.math.limits import MAX_BITS, MAX_LONG_TERMS, MAX_TERMS, Heavy, Undefined, Unsupported, spend
 from markscheme.verifiers.math.nodes import Node, Num, Op, Sym, substitute
 
 
@@ -30,13 +30,18 @@ def _bits(value: Fraction) -> int:
 
 
 def _capped(value: Fraction) -> Fraction:
-    if _bits(value) > MAX_BITS:
+    bits = _bits(value)
+    if bits > MAX_BITS:
         raise TooLarge("a number of too many digits")
+    spend(5 + (bits / 260) ** 1.8)
     return value
 
 
 def _sum(*values: Fraction) -> Fraction:
-    return _capped(sum(values, Fraction(0)))
+    total = Fraction(0)
+    for value in values:
+        total = _capped(total + value)
+    return total
 
 
 def _product(*values: Fraction) -> Fraction:
@@ -62,7 +67,7 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
         return base ** (int(exponent % 2) if base == -1 else 1) if exponent else Fraction(1)
     if abs(exponent) * max(1, _bits(base) - 1) > MAX_BITS:
         raise TooLarge("a power of too many digits")
-    return base ** int(exponent)
+    return _capped(base ** int(exponent))
 
 
 def _root(value: Fraction, degree: Fraction) -> Fraction:
@@ -73,6 +78,7 @@ def _root(value: Fraction, degree: Fraction) -> Fraction:
         if n % 2 == 0:
             raise Unsupported("an even root of a negative number")
         return -_root(-value, degree)
+    spend(10 + _bits(value) ** 2 / 10**5 * (1 if n == 2 else 20))
     parts = []
     for part in (value.numerator, value.denominator):
         guess = math.isqrt(part) if n == 2 else _integer_root(part, n)
@@ -99,13 +105,20 @@ def _natural(value: Fraction, cap: int) -> int:
 
 
 def _binomial(n: Fraction, k: Fraction) -> Fraction:
-    return Fraction(math.comb(_natural(n, 5000), _natural(k, 5000)))
+    return _capped(Fraction(math.comb(_natural(n, 5000), _natural(k, 5000))))
 
 
 def _integer(value: Fraction) -> int:
     if value.denominator != 1:
         raise Unsupported("not an integer")
     return int(value)
+
+
+def _lcm(*values: Fraction) -> Fraction:
+    total = 1
+    for value in values:
+        total = int(_capped(Fraction(math.lcm(total, _integer(value)))))
+    return Fraction(total)
 
 
 def _mod(a: Fraction, b: Fraction) -> Fraction:
@@ -137,12 +150,12 @@ _EXACT: dict[str, Callable[..., Fraction]] = {
     "ceil": lambda a: Fraction(math.ceil(a)),
     "sign": lambda a: Fraction((a > 0) - (a < 0)),
     "percent": lambda a: a / 100,
-    "factorial": lambda a: Fraction(math.factorial(_natural(a, 3000))),
-    "factorial2": lambda a: Fraction(math.prod(range(_natural(a, 3000), 0, -2))),
+    "factorial": lambda a: _capped(Fraction(math.factorial(_natural(a, 3000)))),
+    "factorial2": lambda a: _capped(Fraction(math.prod(range(_natural(a, 3000), 0, -2)))),
     "binom": _binomial,
     "mod": _mod,
     "gcd": lambda *a: Fraction(math.gcd(*map(_integer, a))),
-    "lcm": lambda *a: Fraction(math.lcm(*map(_integer, a))),
+    "lcm": _lcm,
     "max": lambda *a: max(a),
     "min": lambda *a: min(a),
     "sum": _sum,

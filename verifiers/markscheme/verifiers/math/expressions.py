@@ -15,6 +15,8 @@ from markscheme.verifiers.math.nodes import SETS, Dots, Expr, Matrix, Node, Num,
 from markscheme.verifiers.math.units import SPACED_LETTERS, lookup
 from markscheme.verifiers.math.words import CONSTANTS, FUNCTIONS, ORDINALS
 
+_POSTFIX = frozenset(("!", "%", r"\%", r"\degree", "'", "_"))
+
 
 class ExpressionParser(Functions):
     """Parses expressions; ``grammar.AnswerParser`` adds what only a whole answer can hold."""
@@ -25,7 +27,7 @@ class ExpressionParser(Functions):
         """``term ± term ± …``."""
         self.deeper()
         left = self.term()
-        while True:
+        while self.tokens[self.at] is not END:
             if op := self.accept("+", "-"):
                 right = self.term()
                 if op == "-" and isinstance(left, SETS):
@@ -50,7 +52,7 @@ class ExpressionParser(Functions):
                 return inner
             return minus(inner) if sign == "-" else Op(sign[1:], (scalar(inner),))
         left = self.power()
-        while True:
+        while self.tokens[self.at] is not END:
             if self.accept("*", r"\cdot", r"\times"):
                 left = mul(left, self.signed_power())
             elif self.accept("/", r"\div") or (self.level and not self.bars and self.accept(":")):
@@ -63,7 +65,8 @@ class ExpressionParser(Functions):
             elif self.starts_factor(left):
                 left = self.juxtaposed(left)
             else:
-                return left
+                break
+        return left
 
     def signed_power(self) -> Node:
         """A factor after an explicit operator, where a sign may stand: ``2 * -3``."""
@@ -205,7 +208,10 @@ class ExpressionParser(Functions):
     def exponent(self) -> Expr:
         """What stands after ``^``: a group, or one signed atom with its own exponent."""
         if self.accept("-"):
-            return neg(self.exponent())
+            self.deeper()
+            inner = neg(self.exponent())
+            self.depth -= 1
+            return inner
         self.accept("+")
         if self.now.text == "{":
             return scalar(self.group())
@@ -252,7 +258,7 @@ class ExpressionParser(Functions):
 
     def postfix(self, base: Node) -> Node:
         """Factorials, percent signs, primes and subscripts."""
-        while True:
+        while self.tokens[self.at].text in _POSTFIX:
             if self.now.text == "!" and self.now.kind == "op" and self.ahead().text != "=":
                 self.at += 1
                 double = self.accept("!")
@@ -268,7 +274,8 @@ class ExpressionParser(Functions):
                 self.at += 1
                 base = self.applied(f"{base.name}'")
             else:
-                return base
+                break
+        return base
 
     # Atoms ------------------------------------------------------------------------------------------------------
 

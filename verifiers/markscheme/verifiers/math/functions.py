@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
-from markscheme.verifiers.math.arithmetic import make_function, minus, scalar, substitute_imaginary
+from markscheme.verifiers.math.arithmetic import make_function, minus, scalar, substitute_imaginary, within_caps
 from markscheme.verifiers.math.lexer import END, NotMath, Token
 from markscheme.verifiers.math.names import Names
 from markscheme.verifiers.math.nodes import ONE, TWO, Const, Dots, Expr, Matrix, Node, Num, Op, Sym
@@ -73,6 +74,7 @@ _DECORATIONS = frozenset(
         r"\mathfrak",
     ]
 )
+_DERIVATIVE = re.compile(r"d(?P<order>\^\d)?d(?:[xytzuvs]|\\theta)(?(order)(?P=order))")
 _FUNCTION_COMMANDS = {f"\\{name}": head for name, head in FUNCTIONS.items()} | {r"\arccot": "acot"}
 _BIG = {r"\sum": "sum", r"\prod": "prod"}
 _ATOM_COMMANDS = (
@@ -113,7 +115,13 @@ class Functions(Names):
 
     def command(self) -> Node:
         """An atom that begins with a LaTeX command."""
-        name = self.now.text
+        self.deeper()
+        node = self.by_command(self.now.text)
+        self.depth -= 1
+        return node
+
+    def by_command(self, name: str) -> Node:
+        """What a command and its arguments make."""
         self.at += 1
         if name == r"\frac":
             return self.fraction()
@@ -153,7 +161,7 @@ class Functions(Names):
             return self.decorated(name)
         if name in (r"\angle", r"\triangle"):
             figure = self.power()
-            return Sym(name + (figure.name if isinstance(figure, Sym) else str(figure)))
+            return Sym(name + (figure.name if isinstance(figure, Sym) else str(within_caps(figure))))
         if name in _GREEK:
             return self.applied(name)
         if name in (r"\$", "\\"):
@@ -201,10 +209,12 @@ class Functions(Names):
     def fraction(self) -> Node:
         r"""``\frac``; ``\frac{dy}{dx}`` is a name, and ``\frac{d}{dx}`` an operator left to computer algebra."""
         start = self.at
+        if self.now.text == "{" and self.ahead().text == r"\partial" and self.ahead(2).text in ("}", "^"):
+            raise Calculus("a derivative")
         top = self.argument()
         bottom = self.argument()
         words = "".join(token.text for token in self.tokens[start : self.at] if token.text not in ("{", "}"))
-        if words in ("ddx", "ddt", "ddy", "dd\\theta") or words.startswith(r"\partial"):
+        if _DERIVATIVE.fullmatch(words):
             raise Calculus("a derivative")
         if words in ("dydx", "dxdt", "dydt"):
             return Sym(words)
@@ -332,6 +342,8 @@ class Functions(Names):
         r"""``\begin{pmatrix} … \end{pmatrix}`` and its relatives."""
         self.expect("{")
         name = self.now.text
+        if self.now is END:
+            raise NotMath("an environment without a name")
         self.at += 1
         if self.accept("*"):
             name += "*"
@@ -365,6 +377,8 @@ class Functions(Names):
         self.level -= 1
         rows = [one for one in [*rows, tuple(row)] if one]
         self.expect("{")
+        if self.now is END:
+            raise NotMath(f"the environment {name} is never closed")
         closed = self.now.text
         self.at += 1
         if self.accept("*"):

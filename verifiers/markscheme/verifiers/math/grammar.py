@@ -2,7 +2,7 @@ r"""The grammar of whole answers: lists of statements and values."""
 
 from __future__ import annotations
 
-from markscheme.verifiers.math.arithmetic import scalar
+from markscheme.verifiers.math.arithmetic import scalar, within_caps
 from markscheme.verifiers.math.brackets import NAMED_SETS, restates_domain
 from markscheme.verifiers.math.lexer import END, NotMath
 from markscheme.verifiers.math.names import is_product_word
@@ -44,6 +44,7 @@ class AnswerParser(Quantities):
     def answer(self) -> Node:
         """A whole answer: one element, or a list of them."""
         if self.accept(r"\forall"):
+            self.deeper()
             condition = self.relation()
             if not (self.accept(",") or self.accept(":")):
                 raise NotMath("a condition without a statement")
@@ -54,7 +55,7 @@ class AnswerParser(Quantities):
             self.skip_empty_phrases()
             if self.now is END and groups[-1]:
                 break
-            groups[-1].append(self.element())
+            groups[-1].append(within_caps(self.element()))
             joint = self.separator()
             if joint is None:
                 break
@@ -91,6 +92,8 @@ class AnswerParser(Quantities):
     def element(self) -> Node:
         """One element: a statement, with the condition it may stand under."""
         node = self.relation()
+        if self.tokens[self.at] is END and not (isinstance(node, Relation) and node.ops == ("equiv",)):
+            return node
         self.skip_empty_phrases()
         if self.now.kind in ("text", "word") and plain_words(self.now.text) in CONDITION_WORDS:
             self.at += 1
@@ -110,8 +113,8 @@ class AnswerParser(Quantities):
         """``term op term …``; a lone ``≈ b`` is b; ``Name: value`` and ``name = value`` are labelled."""
         if self.accept(r"\approx"):
             return self.side()
-        if self.accept(r"\Rightarrow", r"\to", r"\therefore"):
-            return self.relation()
+        while self.accept(r"\Rightarrow", r"\to", r"\therefore"):
+            pass
         label = self.word_label()
         named = self.tokens[self.at - 1].text == "="
         terms, ops = ([label], ["="]) if label else ([], [])
@@ -174,7 +177,9 @@ class AnswerParser(Quantities):
             node = SetOp(head, (node, self.value()))
         if self.now.kind == "word" and self.now.text == "U" and isinstance(node, Interval | Tuple):
             self.at += 1
-            return SetOp("union", (node, self.side()))
+            self.deeper()
+            node = SetOp("union", (node, self.side()))
+            self.depth -= 1
         return node
 
 

@@ -6,7 +6,8 @@ import re
 from enum import StrEnum
 
 from markscheme.verifiers.math.answers import parse_answer
-from markscheme.verifiers.math.lexer import NotMath
+from markscheme.verifiers.math.lexer import NotMath, TooLarge
+from markscheme.verifiers.math.limits import LIGHT_BUDGET, OverBudget, budget
 from markscheme.verifiers.math.nodes import (
     Based,
     Choice,
@@ -102,7 +103,11 @@ def _of_relation(node: Relation) -> AnswerType:
 
     if node.ops == ("in",):
         return type_of(node.terms[1])
-    said = stated(node, Comparer(Policy()))
+    try:
+        with budget(LIGHT_BUDGET):
+            said = stated(node, Comparer(Policy()))
+    except OverBudget as error:
+        raise TooLarge("telling its type takes too much work") from error
     if said.value is not None and said.false is None and not (isinstance(said.label, Sym) and symbols(said.value)):
         return type_of(said.value)
     return AnswerType.EQUATION if set(node.ops) <= {"=", "~"} else AnswerType.RELATION

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from markscheme.verifiers.math.notation import closing_brace
@@ -45,10 +46,14 @@ _TEXT_COMMAND = re.compile(
     r"\\(?:text(?:bf|it|rm|normal|sf|tt|sl|up)?|mbox|hbox|emph|mathrm|mathbf|mathit|mathsf|mathtt|operatorname\*?|bm|boldsymbol|rm|bf|it)(?![a-zA-Z])\s*"
 )
 _COMMAND = re.compile(r"\\(?:[a-zA-Z]+\*?|.)", re.DOTALL)
-# All but numbers and commands.
+# All but commands, and numbers that may go on in some notation.
 _SIMPLE = re.compile(
-    r"(?P<space>[\s~]+)|(?P<word>[A-Za-z]+)|(?P<op><=>|<=|>=|!=|=>|->|==|\*\*|\.{2,}|(?!\.\d)[^\d\\])", re.DOTALL
+    r"([\s~]+)|([A-Za-z]+)|(\d{1,15}(?![\d.]|\{,\}|,?\s?\\!|\\,|,\d|[ ]\d|[eE][+-]?\d))"
+    r"|(<=>|<=|>=|!=|=>|->|==|\*\*|\.{2,}|(?!\.\d)[^\d\\])",
+    re.DOTALL,
 )
+_SIMPLE_KINDS = ("", "space", "word", "num", "op")
+_DEPTH = {"(": 1, "[": 1, r"\{": 1, r"\langle": 1, ")": -1, "]": -1, r"\}": -1, r"\rangle": -1}
 _SKIPPED = frozenset(
     (
         r"\left \right \middle \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr \Biggl \Biggr \bigm \limits"
@@ -115,6 +120,11 @@ def _integer(digits: str) -> int:
     return value
 
 
+@lru_cache(maxsize=2048)
+def _whole(digits: str) -> Fraction:
+    return Fraction(int(digits))
+
+
 def _repeating(text: str) -> Fraction:
     whole, _, rest = text.partition(".")
     fixed = re.match(r"\d*", rest)[0]  # type: ignore[index]
@@ -151,20 +161,25 @@ class _Lexer:
             if simple is None:
                 self.number() if text[self.at] != "\\" else self.command()
                 continue
-            kind, found = simple.lastgroup, simple[0]
+            found = simple[0]
+            kind = _SIMPLE_KINDS[simple.lastindex or 0]
+            self.at += len(found)
             if kind == "space":
-                self.skip(len(found))
-            elif kind == "word":
-                self.put(Token("word", found, self.spaced), len(found))
+                self.spaced = True
+                continue
+            if kind == "num":
+                tokens.append(Token("num", found, self.spaced, _whole(found)))
             else:
-                self.add("op", found)
+                tokens.append(Token(kind, found, self.spaced))
+                if found in _DEPTH:
+                    self.depth = max(self.depth + _DEPTH[found], 0)
+            self.spaced = False
         return tokens
 
     def add(self, kind: str, name: str, size: int | None = None) -> None:
         """Add a token of ``size`` characters of the text."""
         self.put(Token(kind, name, self.spaced), len(name) if size is None else size)
-        self.depth += (name in ("(", "[", r"\{", r"\langle")) - (name in (")", "]", r"\}", r"\rangle"))
-        self.depth = max(self.depth, 0)
+        self.depth = max(self.depth + _DEPTH.get(name, 0), 0)
 
     def put(self, token: Token, size: int) -> None:
         self.tokens.append(token)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 MAX_BITS = 40_000
 MAX_TERMS = 500
 MAX_LONG_TERMS = 10**6  # what the algebra worker may be asked for
 MAX_VISITS = 20_000  # nodes visited in one evaluation
 MAX_MAGNITUDE = 1200  # decimal orders of magnitude of any intermediate value
 QUADRATURE_DIGITS = 25
+MAX_INTEGRAND = 15  # decimal orders of magnitude of an integrand or summand well inside its range
+MAX_LATE_TERM = 0.01  # of a series, at its 10^6th term
+GAMMA_DIGITS = 120  # beyond, the tables of Γ take seconds to make
+LIGHT_BUDGET = 100_000  # units of work for one comparison in the caller's process: about 0.1 s
 
 
 class Unsupported(ValueError):
@@ -20,3 +29,39 @@ class Undefined(ValueError):
 
 class Heavy(Unsupported):
     """Needs an integral, an infinite sum or the like: work for the algebra worker."""
+
+
+# The meter ------------------------------------------------------------------------------------------------------
+
+
+class OverBudget(Exception):
+    """The comparison has used up its budget of work. No ValueError, so that no rule takes it for "no value here"."""
+
+
+class _Meter(threading.local):
+    """What is left of this thread's budget. Work is counted, not timed, so that verdicts stay deterministic."""
+
+    left = math.inf
+
+
+_meter = _Meter()
+
+
+def spend(units: float) -> None:
+    """Count work; a unit is about a microsecond. Raises OverBudget."""
+    left = _meter.left - units
+    _meter.left = left
+    if left < 0:
+        raise OverBudget
+
+
+@contextmanager
+def budget(units: float) -> Iterator[None]:
+    """Allow so much work inside the block, or what an enclosing block has left."""
+    before = _meter.left
+    granted = min(before, units)
+    _meter.left = granted
+    try:
+        yield
+    finally:
+        _meter.left = before - (granted - _meter.left)

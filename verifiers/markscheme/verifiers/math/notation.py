@@ -159,8 +159,6 @@ def resolve_dollars(text: str) -> str:
     A ``$`` is currency before a number unless a later ``$`` closes a formula that it opens; a lone ``$``
     after a number is currency too.
     """
-    if "$" not in text:
-        return text
     text = text.replace("$$", " ")  # always a delimiter
     marks = [n for n, char in enumerate(text) if char == "$" and (n == 0 or text[n - 1] != "\\")]
     out, last, n = [], 0, 0
@@ -211,8 +209,11 @@ def repair(text: str) -> str:
         text = _DOUBLED.sub(r"\\", text)
     if not text.isascii():
         text = _ascii(text)
-    text = _GLUED_QUAD.sub(r"\\\1 ", _TEXT_DOLLAR.sub(r"\\$", text)) if "\\" in text else text
-    return resolve_dollars(text)
+    if "quad" in text:
+        text = _GLUED_QUAD.sub(r"\\\1 ", text)
+    if "$" in text:
+        text = resolve_dollars(_TEXT_DOLLAR.sub(r"\\$", text))
+    return text
 
 
 _WRAPS = [
@@ -222,6 +223,7 @@ _WRAPS = [
     (re.compile(r"\A`+([^`]*)`+\Z", re.DOTALL), "`"),
     (re.compile(r"\A\"([^\"]*)\"\Z", re.DOTALL), '"'),
 ]
+_WRAP_STARTS = frozenset(mark[0] for _, mark in _WRAPS)
 _FORMULA_TEXT = re.compile(
     r"\A\\(?:text(?:bf|it|rm|normal)?|mbox|mathbf|mathrm|boldsymbol|bm)\s*(?=\{.*[\d\\])", re.DOTALL
 )
@@ -255,10 +257,11 @@ def unwrap(text: str) -> str:
             text = text[:-1].rstrip()
         if text.endswith("\\") and not text.endswith("\\\\"):
             text = text[:-1].rstrip()
-        for pattern, mark in _WRAPS:
-            if text.startswith(mark) and (whole := pattern.match(text)) and mark not in whole[1]:
-                text = whole[1]
-        box = _BOX.match(text) or _FORMULA_TEXT.match(text)
+        if text[:1] in _WRAP_STARTS:
+            for pattern, mark in _WRAPS:
+                if text.startswith(mark) and (whole := pattern.match(text)) and mark not in whole[1]:
+                    text = whole[1]
+        box = (_BOX.match(text) or _FORMULA_TEXT.match(text)) if text.startswith("\\") else None
         start = box.end() if box else 0
         if text[start : start + 1] == "{" and closing_brace(text, start) == len(text) - 1:
             text = text[start + 1 : -1]

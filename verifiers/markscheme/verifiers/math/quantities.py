@@ -61,6 +61,8 @@ class Quantities(Brackets):
             return node
         self.at = start
         node = self.sum()
+        if self.tokens[self.at] is END:
+            return node
         if self.accept(r"\over"):
             node = Op("div", (scalar(node), scalar(self.sum())))
         elif self.accept(r"\choose"):

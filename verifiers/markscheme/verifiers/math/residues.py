@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from markscheme.verifiers.math.exact import exact
-from markscheme.verifiers.math.limits import Undefined, Unsupported
+from markscheme.verifiers.math.limits import Undefined, Unsupported, spend
 from markscheme.verifiers.math.nodes import Node, Num, Op, Sym
 
 PRIME = 2**127 - 1
@@ -20,6 +20,7 @@ def residue(node: Node, point: Mapping[str, int]) -> int:
     if not isinstance(node, Op):
         raise Unsupported(type(node).__name__)
     head, args = node.head, node.args
+    spend(30 if head in ("div", "percent", "pow") else 1 + len(args))
     if head == "add":
         return sum(residue(arg, point) for arg in args) % PRIME
     if head == "neg":

@@ -53,15 +53,18 @@ _RULES: list[_Rule] = [
             0,
         ),
         ("and", rf"(?<=[\d ~{{}}])({_UNIT})\s*,?\s+and\s*(\}}?)\s*(?=\d)", r"\1\2 ", 0),
-        ("\\", rf"\\{_HAT}\s*\{{\s*\\{_BOLD}\s*\{{?\s*([ijk])\s*\}}?\s*\}}", r"\\mathbf{\1}", 0),
-        ("\\", rf"\\{_BOLD}\s*\{{\s*\\{_HAT}\s*\{{?\s*\\?([ijk])(?:math)?\s*\}}?\s*\}}", r"\\mathbf{\1}", 0),
-        (
-            "\\",
-            rf"\\{_HAT}\s*(?:\{{\s*(?:\\([ij])math|([ijk]))\s*\}}|\\([ij])math\b|\s([ijk])\b)",
-            r"\\mathbf{\1\2\3\4}",
-            0,
-        ),
     )
+]
+
+
+# Unit vectors in bold, under a hat or an arrow: one notation for them all.
+_VECTORS = [
+    (re.compile(rf"\\{_HAT}\s*\{{\s*\\{_BOLD}\s*\{{?\s*([ijk])\s*\}}?\s*\}}"), r"\\mathbf{\1}"),
+    (re.compile(rf"\\{_BOLD}\s*\{{\s*\\{_HAT}\s*\{{?\s*\\?([ijk])(?:math)?\s*\}}?\s*\}}"), r"\\mathbf{\1}"),
+    (
+        re.compile(rf"\\{_HAT}\s*(?:\{{\s*(?:\\([ij])math|([ijk]))\s*\}}|\\([ij])math\b|\s([ijk])\b)"),
+        r"\\mathbf{\1\2\3\4}",
+    ),
 ]
 
 
@@ -69,6 +72,9 @@ def rewrite(text: str) -> str:
     """Apply every rule whose mark occurs."""
     for mark, pattern, replacement in _RULES:
         if mark in text:
+            text = pattern.sub(replacement, text)
+    if "hat" in text or "vec" in text:
+        for pattern, replacement in _VECTORS:
             text = pattern.sub(replacement, text)
     if "\\begin{" in text:
         text = _CASES.sub(_as_list, text)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
+from markscheme.verifiers.math.limits import spend
 from markscheme.verifiers.math.nodes import Const, Node, Num, Op, Sym
 
 _EPS = 2.0**-50  # four times the rounding of one operation
@@ -32,6 +33,7 @@ def rough(node: Node, point: Mapping[str, Fraction]) -> Rough:
     if not isinstance(node, Op):
         raise NotRough
     head, args = node.head, node.args
+    spend(1 + len(args))
     if head == "neg":
         value, error = rough(args[0], point)
         return -value, error

@@ -6,14 +6,15 @@ compared in high precision, so irrational and unreduced ends are no matter.
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from markscheme.verifiers.math.comparison import DIFFERENT, EQUAL, Comparison
 from markscheme.verifiers.math.evaluate import Evaluator
-from markscheme.verifiers.math.identity import DIGITS, is_real
-from markscheme.verifiers.math.limits import Undefined, Unsupported
+from markscheme.verifiers.math.identity import DIGITS, is_real, rational
+from markscheme.verifiers.math.limits import Undefined, Unsupported, spend
 from markscheme.verifiers.math.nodes import (
     ONE,
     TWO,
@@ -85,10 +86,10 @@ def region(node: Node) -> Region:
 
 
 def _joined(head: str, trees: list[Node]) -> Node:
-    tree = trees[0]
-    for other in trees[1:]:
-        tree = SetOp(head, (tree, other))
-    return tree
+    if len(trees) == 1:
+        return trees[0]
+    middle = len(trees) // 2  # a balanced tree: what walks it recurses
+    return SetOp(head, (_joined(head, trees[:middle]), _joined(head, trees[middle:])))
 
 
 def is_name(node: Node) -> bool:
@@ -223,44 +224,59 @@ def same_region(left: Region, right: Region) -> Comparison:
     """Compare two sets of reals. Raises NoSet for ends that are no real numbers."""
     if left.variable is not None and right.variable is not None and left.variable != right.variable:
         return Comparison(False, DIFFERENT.reason, "conditions on different variables")
-    ends: dict[Node, Any] = {}
+    ends = _values(_ends(left.tree) | _ends(right.tree))
     for tree in (left.tree, right.tree):
-        _collect(tree, ends)
+        _refuse_falling(tree, ends)
     order: list[Any] = []
     for value in sorted(ends.values()):
         if not order or abs(value - order[-1]) > abs(value) * Fraction(1, 10**38) + Fraction(1, 10**38):
             order.append(value)
-    index = {node: min(range(len(order)), key=lambda n: abs(order[n] - value)) for node, value in ends.items()}
+    index = {node: _nearest(order, value) for node, value in ends.items()}
     cells = 2 * len(order) + 1  # gap, point, gap, point, …, gap
     if _cells(left.tree, index, cells) == _cells(right.tree, index, cells):
         return Comparison(True, EQUAL.reason, "the same set of reals")
     return Comparison(False, DIFFERENT.reason, "different sets of reals")
 
 
-def _collect(tree: Node, ends: dict[Node, Any]) -> None:
+def _nearest(order: list[Any], value: Any) -> int:
+    at = bisect.bisect_left(order, value)
+    return min((n for n in (at - 1, at) if 0 <= n < len(order)), key=lambda n: abs(order[n] - value))
+
+
+def _ends(tree: Node) -> set[Node]:
+    """The finite ends and the points of a set."""
+    if isinstance(tree, SetOp):
+        return set().union(*(_ends(arg) for arg in tree.args))
+    if isinstance(tree, Interval):
+        return {end for end in (tree.low, tree.high) if end not in (INF, MINUS_INF)}
+    return set(tree.items) if isinstance(tree, FiniteSet) else set()
+
+
+def _values(nodes: set[Node]) -> dict[Node, Any]:
+    """Exact values where all are rational, else high precision for all."""
+    exact = {node: rational(node) for node in nodes}
+    return exact if None not in exact.values() else {node: _number(node) for node in nodes}
+
+
+def _refuse_falling(tree: Node, ends: dict[Node, Any]) -> None:
     if isinstance(tree, SetOp):
         for arg in tree.args:
-            _collect(arg, ends)
-    elif isinstance(tree, Interval):
-        for end in (tree.low, tree.high):
-            if end not in (INF, MINUS_INF):
-                ends[end] = _number(end)
-        if tree.low in ends and tree.high in ends and ends[tree.low] > ends[tree.high]:
-            raise NoSet("ends in falling order, which is a point and no interval")
-    elif isinstance(tree, FiniteSet):
-        for item in tree.items:
-            ends[item] = _number(item)
+            _refuse_falling(arg, ends)
+    elif isinstance(tree, Interval) and tree.low in ends and tree.high in ends and ends[tree.low] > ends[tree.high]:
+        raise NoSet("ends in falling order, which is a point and no interval")
 
 
 def _cells(tree: Node, index: dict[Node, int], count: int) -> frozenset[int]:
     """The cells that a set covers; cell 2n + 1 is the point n, cell 2n the gap below it."""
     if isinstance(tree, SetOp):
+        spend(count / 10)
         first, second = (_cells(arg, index, count) for arg in tree.args)
         return {"union": first | second, "intersection": first & second, "difference": first - second}[tree.head]
     if isinstance(tree, FiniteSet):
         return frozenset(2 * index[item] + 1 for item in tree.items)
     if not isinstance(tree, Interval):
         raise NoSet(type(tree).__name__)
+    spend(count / 10)
     low = -1 if tree.low == MINUS_INF else count if tree.low == INF else 2 * index[tree.low] + 1
     high = count if tree.high == INF else -1 if tree.high == MINUS_INF else 2 * index[tree.high] + 1
     covered = set(range(low + 1, high))

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from markscheme.verifiers.math.lexer import END, NotMath, Token, TooLarge
 from markscheme.verifiers.math.nodes import Expr, Node
 
-MAX_DEPTH = 60
+MAX_DEPTH = 80
 
 
 class Calculus(NotMath):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,15 @@ import sympy
 
 from markscheme.verifiers.math.nodes import Const, Node, Num, Op, Sym
 from markscheme.verifiers.math.notation import repair, unwrap
+
+# Arguments without braces, which the parser does not know: \frac12, \frac1{x}, \frac{1}x.
+_BARE_ARGUMENTS = [
+    (re.compile(r"\\[dt]?frac\s*([0-9A-Za-z])"), r"\\frac{\1}"),
+    (re.compile(r"(\\frac\{[^{}]*\})\s*([0-9A-Za-z])"), r"\1{\2}"),
+]
+
+# The parser reads d²/dx² as a quotient of powers.
+_HIGHER = re.compile(r"\\frac\{d\^\{?([2-5])\}?\}\{d([a-z]|\\theta)\^\{?\1\}?\}")
 
 
 class NotConvertible(ValueError):
@@ -81,6 +91,9 @@ def from_latex(text: str) -> Any:
     from latex2sympy2_extended import latex2sympy  # noqa: PLC0415 - only calculus needs it
 
     source = unwrap(repair(text))
+    for pattern, braced in _BARE_ARGUMENTS:
+        source = pattern.sub(braced, source)
+    source = _HIGHER.sub(lambda found: rf"\frac{{d}}{{d{found[2]}}} " * int(found[1]), source)
     try:
         parsed = latex2sympy(source, is_real=True)
     except Exception as error:

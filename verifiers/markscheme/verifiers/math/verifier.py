@@ -59,9 +59,16 @@ class MathVerifier:
         Args:
             completion: a model's text.
             gold: the gold answer: bare, in a boxed solution, or a GSM8K rationale that ends in ``#### 18``.
+
+        Raises:
+            TypeError: a completion or gold that is no string.
         """
         start = time.perf_counter()
-        found = read_answer(completion, self.reading, thinking=self.thinking)
+        _check_text(gold, "gold")
+        try:
+            found = read_answer(completion, self.reading, thinking=self.thinking)
+        except RecursionError:
+            return _NO_ROOM.verdict(start)
         if found.text is None:
             reason = Reason.CUT_OFF if found.cut_off else Reason.NO_ANSWER
             judged = _Judged(Comparison(None, reason, found.why), Outcome.UNREADABLE, None, gold.strip())
@@ -70,8 +77,14 @@ class MathVerifier:
         return judged.verdict(start, found)
 
     def verify_answer(self, answer: str, gold: str) -> Verdict:
-        """Judge a bare answer against a gold answer (again: the gold comes last)."""
+        """Judge a bare answer against a gold answer (again: the gold comes last).
+
+        Raises:
+            TypeError: an answer or gold that is no string.
+        """
         start = time.perf_counter()
+        _check_text(answer, "answer")
+        _check_text(gold, "gold")
         return self._judge(answer, gold).verdict(start)
 
     def verify_many(
@@ -106,6 +119,12 @@ class MathVerifier:
 
     def _judge(self, text: str, gold: str) -> _Judged:
         try:
+            return self._judge_within_stack(text, gold)
+        except RecursionError:  # the caps on nesting fit a stack of which the caller has left half
+            return _NO_ROOM
+
+    def _judge_within_stack(self, text: str, gold: str) -> _Judged:
+        try:
             expected = read_gold(gold)
             reference = parse_answer(expected, self.policy.max_length)
         except ValueError as error:  # TooLarge is one
@@ -122,16 +141,18 @@ class MathVerifier:
 
     def _compare(self, reference: Answer, given: Answer) -> tuple[Comparison, bool]:
         """Compare in this process, then in a worker where that may decide more."""
+        start = time.thread_time()
         try:
             found = compare_answers(reference, given, self.policy)
         except TooLarge as error:
             return too_large(reference, self.policy, str(error)), False
         if found.equal is None and found.heavy:
+            deadline = max(self.deadline / 2, self.deadline - (time.thread_time() - start))
             try:
-                return cas.pool().run(reference, given, self.deadline), False
+                return cas.pool().run(reference, given, deadline), False
             except WorkerError:
                 try:  # once more, in a fresh worker
-                    return cas.pool().run(reference, given, self.deadline), False
+                    return cas.pool().run(reference, given, deadline), False
                 except WorkerError as error:
                     return Comparison(None, Reason.WORKER_FAILED, str(error)), True
         return found, False
@@ -163,6 +184,16 @@ def _shown(text: str) -> str:
     """What a verdict keeps of a text: its beginning, with U+FFFD for lone surrogates, which no JSON can hold."""
     text = text[:_SHOWN]
     return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+
+
+_NO_ROOM = _Judged(
+    Comparison(None, Reason.BUDGET, "the caller's stack leaves no room to read it"), Outcome.UNDECIDED, None, ""
+)
+
+
+def _check_text(value: object, name: str) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, not {type(value).__name__}")
 
 
 def outcome_of(found: Comparison, given: Answer, *, broken: bool) -> Outcome:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from markscheme.verifiers.rewards.alarm import BrokenVerifierAlarm, RewardAlarm
+    from markscheme.verifiers.rewards.code import CodeReward, OpenRLHFCodeReward
+    from markscheme.verifiers.rewards.code import compute_score as verl_code_compute_score
+    from markscheme.verifiers.rewards.code import reward_func as openrlhf_code_reward_func
     from markscheme.verifiers.rewards.openrlhf import OpenRLHFReward
     from markscheme.verifiers.rewards.openrlhf import reward_func as openrlhf_reward_func
     from markscheme.verifiers.rewards.trl import MathReward
@@ -18,19 +21,27 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BrokenVerifierAlarm": ("alarm", "BrokenVerifierAlarm"),
+    "CodeReward": ("code", "CodeReward"),
     "MathReward": ("trl", "MathReward"),
+    "OpenRLHFCodeReward": ("code", "OpenRLHFCodeReward"),
     "OpenRLHFReward": ("openrlhf", "OpenRLHFReward"),
     "RewardAlarm": ("alarm", "RewardAlarm"),
+    "openrlhf_code_reward_func": ("code", "reward_func"),
     "openrlhf_reward_func": ("openrlhf", "reward_func"),
+    "verl_code_compute_score": ("code", "compute_score"),
     "verl_compute_score": ("verl", "compute_score"),
 }
 
 __all__ = [
     "BrokenVerifierAlarm",
+    "CodeReward",
     "MathReward",
+    "OpenRLHFCodeReward",
     "OpenRLHFReward",
     "RewardAlarm",
+    "openrlhf_code_reward_func",
     "openrlhf_reward_func",
+    "verl_code_compute_score",
     "verl_compute_score",
 ]
 

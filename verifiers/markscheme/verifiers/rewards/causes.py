@@ -73,6 +73,13 @@ def why_unreadable(seen: Sequence[Seen], reading: str | None, *, thinking: bool)
             "thinking=True says that the prompt opens a <think> block, and no </think> follows: raise "
             "max_completion_length, or set thinking=False if the chat template opens none"
         )
+    if reading == "code":
+        if _mostly_reason(seen, Reason.CUT_OFF):
+            return "the completions end inside the block that would hold the program: raise max_completion_length"
+        return (
+            "the completions hold no fenced block of the language: ask for one in the prompt, or raise "
+            "max_completion_length if they end in the middle"
+        )
     if mostly(box_cut_off) or _mostly_reason(seen, Reason.CUT_OFF):
         return "the completions end inside the box that would hold the answer: raise max_completion_length"
     if reading != "auto" and mostly(lambda text: _OTHER_FORM.search(text) and not _BOX.search(text)):
@@ -117,6 +124,12 @@ def why_constant(reward: float, seen: Sequence[Seen], reading: str | None, *, th
     unreadable = [one for one in seen if one.verdict.outcome is Outcome.UNREADABLE]
     if 2 * len(unreadable) > len(seen):
         return why_unreadable(unreadable, reading, thinking=thinking)
+    if reading == "code":
+        reason, count = _commonest(seen)
+        return (
+            f"no program passes; {count} of {len(seen)} have the reason {reason}: run known solutions on the cases "
+            "(a wrong cases column, form or limit fails every one); or the set is too hard for this model"
+        )
     if len({one.gold for one in seen}) == 1 and len(seen) > 1:
         return "every gold is the same text: check gold_column"
     if _mostly_reason(seen, Reason.TYPE_MISMATCH):

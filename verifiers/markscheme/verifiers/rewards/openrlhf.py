@@ -22,6 +22,7 @@ from markscheme.verifiers.protocol import Verifier
 from markscheme.verifiers.reading import Reading
 from markscheme.verifiers.rewards.alarm import BrokenVerifierAlarm
 from markscheme.verifiers.rewards.scoring import Scorer
+from markscheme.verifiers.rewards.trl import Judge
 from markscheme.verifiers.verdict import Outcome
 
 # Queries are decoded with their special tokens: those before the prompt and after the completion belong to neither.
@@ -55,7 +56,7 @@ class OpenRLHFReward:
         verifier: Verifier | None = None,
     ) -> None:
         told = reading if verifier is None else None
-        self.scorer = Scorer(
+        self.scorer: Judge = Scorer(
             gold_reading=gold_reading,
             reading=reading,
             policy=policy,

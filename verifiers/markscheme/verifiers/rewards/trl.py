@@ -8,7 +8,7 @@ to the table of completions; ``log_metric(name, value)`` a scalar that is averag
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from markscheme.verifiers.errors import DataError
 from markscheme.verifiers.golds import GoldReading
@@ -28,65 +28,35 @@ _TRL_COLUMN = "solution"
 _SHOWN = 200  # characters of an answer in the table of completions
 
 
-class MathReward:
-    """Rewards a completion by its final answer: 1.0 when correct, 0.0 when not, None when that cannot be said.
+class Judge(Protocol):
+    """What judges batches for a reward function."""
 
-    UNREADABLE completions get 0.0. UNDECIDED ones get None (TRL leaves them out of the group's statistics) unless
-    ``undecided="zero"``. BROKEN ones are judged a second time, then get None. Can be pickled and copied.
+    def judge(self, completions: Sequence[str], golds: Sequence[Any]) -> Sequence[Verdict]:
+        """Judge a batch, one verdict a completion."""
+        ...
+
+    def rewards(self, verdicts: Sequence[Verdict]) -> list[float | None]:
+        """Return each verdict's reward."""
+        ...
+
+
+class TRLReward:
+    """A reward function as TRL calls it, over anything that judges batches.
 
     Args:
-        gold_column: the data set's column that holds the gold answers. When there is no column ``answer``, TRL's own
-            name ``solution`` is taken too; any other name must be there.
-        gold_reading: how that column holds them: "auto", "bare", "boxed" or "gsm8k".
-        reading: the contract by which a completion states its answer; "boxed" is the strict one for training.
-        undecided: the reward of an UNDECIDED completion: "none" or "zero".
-        policy: the conventions of equality.
-        deadline: seconds of CPU that computer algebra may take for one verdict.
-        thinking: the prompt's template opened a ``<think>`` block.
-        verifier: any Verifier, in place of the MathVerifier that ``reading``, ``policy``, ``deadline`` and ``thinking``
-            describe. It gets the gold column's text as it stands.
-        workers: processes that judge a batch; as in ``MathVerifier.verify_many``.
-        alarm: warns when the rewards look broken. True for the default alarm, False for none, or one of your own.
-        name: ``__name__``, under which TRL logs the reward (``rewards/<name>/mean``) and this function its own columns
-            (``<name>/outcome``, ``<name>/reason``, ``<name>/answer``) and rates (``<name>/correct``,
-            ``<name>/unreadable``, ``<name>/undecided``, ``<name>/broken``).
+        scorer: judges a batch.
+        columns: the names of the data set's column that the judge needs; the first that is there counts.
+        name: ``__name__``.
     """
 
     __name__: str
+    scorer: Judge
+    _what = "gold"
 
-    def __init__(
-        self,
-        gold_column: str = _DEFAULT_COLUMN,
-        gold_reading: GoldReading = "auto",
-        reading: Reading = "boxed",
-        *,
-        undecided: Undecided = "none",
-        policy: Policy | None = None,
-        deadline: float = 5.0,
-        thinking: bool = False,
-        verifier: Verifier | None = None,
-        workers: int | None = None,
-        alarm: BrokenVerifierAlarm | bool = True,
-        name: str = "math_reward",
-    ) -> None:
+    def __init__(self, scorer: Judge, columns: Sequence[str], name: str) -> None:
         self.__name__ = name
-        self.gold_column = gold_column
-        if isinstance(alarm, bool):
-            told = reading if verifier is None else None
-            watch = BrokenVerifierAlarm(reading=told, thinking=thinking, name=name) if alarm else None
-        else:
-            watch = alarm
-        self.scorer = Scorer(
-            gold_reading=gold_reading,
-            reading=reading,
-            undecided=undecided,
-            policy=policy,
-            deadline=deadline,
-            thinking=thinking,
-            verifier=verifier,
-            workers=workers,
-            alarm=watch,
-        )
+        self.scorer = scorer
+        self._columns = tuple(columns)
 
     def __call__(
         self,
@@ -112,7 +82,7 @@ class MathReward:
 
         Raises:
             DataError: the gold column is not among ``columns``, or a completion is neither text nor a conversation.
-            GoldError: golds that cannot be read, with their rows in this batch.
+            GoldError: golds that cannot be read, with their rows in this batch; a DataError where the golds are cases.
         """
         del prompts, completion_ids, trainer_state
         golds = self._golds(columns)
@@ -124,15 +94,14 @@ class MathReward:
         return self.scorer.rewards(verdicts)
 
     def _golds(self, columns: Mapping[str, Sequence[object]]) -> Sequence[object]:
-        names = [self.gold_column] + [_TRL_COLUMN] * (self.gold_column == _DEFAULT_COLUMN)
-        for name in names:
+        for name in self._columns:
             if name in columns:
                 return columns[name]
-        wanted = " or ".join(repr(name) for name in names)
+        wanted = " or ".join(repr(name) for name in self._columns)
         came = ", ".join(repr(name) for name in sorted(columns)) or "none"
         raise DataError(
-            f"no gold column: expected {wanted} in the data set; the columns that came: {came}. "
-            f"Name the right one: MathReward(gold_column=…)."
+            f"no {self._what} column: expected {wanted} in the data set; the columns that came: {came}. "
+            f"Name the right one: {type(self).__name__}({self._what}_column=…)."
         )
 
     def _log_columns(self, verdicts: Sequence[Verdict], log_extra: LogExtra) -> None:
@@ -144,6 +113,68 @@ class MathReward:
         for outcome in (Outcome.CORRECT, Outcome.UNREADABLE, Outcome.UNDECIDED, Outcome.BROKEN):
             rate = sum(verdict.outcome is outcome for verdict in verdicts) / len(verdicts)
             log_metric(f"{self.__name__}/{outcome}", rate)
+
+
+class MathReward(TRLReward):
+    """Rewards a completion by its final answer: 1.0 when correct, 0.0 when not, None when that cannot be said.
+
+    UNREADABLE completions get 0.0. UNDECIDED ones get None (TRL leaves them out of the group's statistics) unless
+    ``undecided="zero"``. BROKEN ones are judged a second time, then get None. Can be pickled and copied.
+
+    Args:
+        gold_column: the data set's column that holds the gold answers. When there is no column ``answer``, TRL's own
+            name ``solution`` is taken too; any other name must be there.
+        gold_reading: how that column holds them: "auto", "bare", "boxed" or "gsm8k".
+        reading: the contract by which a completion states its answer; "boxed" is the strict one for training.
+        undecided: the reward of an UNDECIDED completion: "none" or "zero".
+        policy: the conventions of equality.
+        deadline: seconds of CPU that computer algebra may take for one verdict.
+        thinking: the prompt's template opened a ``<think>`` block.
+        verifier: any Verifier, in place of the MathVerifier that ``reading``, ``policy``, ``deadline`` and ``thinking``
+            describe. It gets the gold column's text as it stands.
+        workers: processes that judge a batch; as in ``MathVerifier.verify_many``.
+        alarm: warns when the rewards look broken. True for the default alarm, False for none, or one of your own.
+        name: ``__name__``, under which TRL logs the reward (``rewards/<name>/mean``) and this function its own columns
+            (``<name>/outcome``, ``<name>/reason``, ``<name>/answer``) and rates (``<name>/correct``,
+            ``<name>/unreadable``, ``<name>/undecided``, ``<name>/broken``).
+    """
+
+    scorer: Scorer
+
+    def __init__(
+        self,
+        gold_column: str = _DEFAULT_COLUMN,
+        gold_reading: GoldReading = "auto",
+        reading: Reading = "boxed",
+        *,
+        undecided: Undecided = "none",
+        policy: Policy | None = None,
+        deadline: float = 5.0,
+        thinking: bool = False,
+        verifier: Verifier | None = None,
+        workers: int | None = None,
+        alarm: BrokenVerifierAlarm | bool = True,
+        name: str = "math_reward",
+    ) -> None:
+        self.gold_column = gold_column
+        if isinstance(alarm, bool):
+            told = reading if verifier is None else None
+            watch = BrokenVerifierAlarm(reading=told, thinking=thinking, name=name) if alarm else None
+        else:
+            watch = alarm
+        scorer = Scorer(
+            gold_reading=gold_reading,
+            reading=reading,
+            undecided=undecided,
+            policy=policy,
+            deadline=deadline,
+            thinking=thinking,
+            verifier=verifier,
+            workers=workers,
+            alarm=watch,
+        )
+        names = [gold_column] + [_TRL_COLUMN] * (gold_column == _DEFAULT_COLUMN)
+        super().__init__(scorer, names, name)
 
 
 def completion_text(completion: Completion) -> str:

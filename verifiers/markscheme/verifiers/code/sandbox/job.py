@@ -132,6 +132,6 @@ def start(
             return
         os.write(_READY_FD, READY)
         os.close(_READY_FD)
-        status = program.run()
+        status = program.run(job["limits"]["result_bytes"])
     finally:
         os._exit(status)

@@ -23,7 +23,7 @@ NAME = "solution.py"
 _MODULE = "solution"  # a program whose function is called is imported: its `if __name__ == "__main__"` does not run
 
 
-def run() -> int:
+def run(result_bytes: int) -> int:
     """Run the program that the payload holds; the exit status."""
     code, argv, call = codec.decode(_read_all(PAYLOAD_FD))
     os.close(PAYLOAD_FD)
@@ -40,7 +40,7 @@ def run() -> int:
         return _finished(lambda: _execute(code, main.__dict__))
     sys.modules[_MODULE] = main
     function, arguments = call
-    return _finished(lambda: _call(code, main.__dict__, function, codec.rebuild(arguments)))
+    return _finished(lambda: _call(code, main.__dict__, function, codec.rebuild(arguments), result_bytes))
 
 
 def _open_streams() -> None:
@@ -57,7 +57,7 @@ def _execute(code: str, namespace: dict[str, Any]) -> None:
     exec(compile(code, NAME, "exec", dont_inherit=True), namespace)  # noqa: S102 - that is the job
 
 
-def _call(code: str, namespace: dict[str, Any], name: str, arguments: Any) -> None:
+def _call(code: str, namespace: dict[str, Any], name: str, arguments: Any, most: int) -> None:
     """Run the code, call the function, write what it returned (and the arguments as it left them)."""
     _execute(code, namespace)
     first, *rest = name.split(".")
@@ -68,13 +68,23 @@ def _call(code: str, namespace: dict[str, Any], name: str, arguments: Any) -> No
         target = getattr(target() if isinstance(target, type) else target, part)
     positional, keywords = arguments
     value = target(*positional, **dict(keywords))
-    try:
-        result = codec.encode([value, positional])
-    except codec.NotPlain:
-        result = codec.encode([value, None])
+    result = _result(value, positional, most)
     sent = 0
     while sent < len(result):
         sent += os.write(RESULT_FD, result[sent : sent + (1 << 20)])
+
+
+def _result(value: Any, arguments: Any, most: int) -> bytes:
+    try:
+        return codec.encode([value, arguments], most=most)
+    except codec.NotPlain:  # whichever it was
+        arguments = None
+    except codec.TooLong:
+        return bytes(most + 1)
+    try:
+        return codec.encode([value, arguments], most=most)
+    except codec.TooLong:
+        return bytes(most + 1)
 
 
 def _read_all(fd: int) -> bytes:

@@ -20,7 +20,7 @@ from markscheme.verifiers.code.sandbox.job import MORE_THREADS, READY
 from markscheme.verifiers.errors import MarkschemeError
 
 START_SECONDS = 60.0
-_SLICE = 0.02  # seconds between looks at the clocks
+_SLICE, _LONG_SLICE = 0.02, 0.1  # seconds between looks at the clocks, at first and where one process runs for long
 _BOOT = (
     "import sys,json,os;sys.path[:]=json.loads(os.read(int(sys.argv[2]),1<<20));"
     "from markscheme.verifiers.code.sandbox.zygote import main;main(int(sys.argv[1]))"
@@ -206,7 +206,8 @@ class Zygote:
                 return RunOutcome.MEMORY
             if used.threads > limits.processes + MORE_THREADS or job.cancelled.is_set():
                 return RunOutcome.RUNTIME_ERROR
-            if poll.poll(int(_SLICE * 1000)):
+            pause = _SLICE if many else min(_LONG_SLICE, max(_SLICE, wall / 10))
+            if poll.poll(int(pause * 1000)):
                 return None
 
     def abandon(self) -> None:

@@ -1,0 +1,303 @@
+"""The sandbox keeps working, and says what failed, whatever befalls its parts or the host."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Literal
+
+import jails
+import pytest
+
+from markscheme.verifiers.code import sandbox as package
+from markscheme.verifiers.code.outcomes import Limits, RunOutcome
+from markscheme.verifiers.code.sandbox import Sandbox, SandboxError, supervisor
+
+SOURCE = Path(jails.__file__).parents[1] / "verifiers"
+SLEEPER = "import time; time.sleep(30)"
+Level = Literal[2, 3]
+
+
+@pytest.fixture(params=[3, 2])
+def level(request: pytest.FixtureRequest, highest: int) -> Level:
+    if request.param > highest:
+        pytest.skip(f"this host gives level {highest}")
+    return request.param
+
+
+@pytest.fixture
+def fresh(level: Level) -> Sandbox:
+    with Sandbox(workers=1, level=level, limits=Limits(idle_seconds=5)) as made:
+        made.run("print(1)")
+        yield made
+
+
+def _tree(pid: int) -> list[int]:
+    found = []
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                found += [int(child), *_tree(int(child))]
+    return found
+
+
+def _wait_until(condition, seconds: float = 10.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def _alive(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+def _zygote(sandbox: Sandbox) -> int:
+    held = sandbox._slots.get()
+    sandbox._slots.put(held)
+    return held.process.pid
+
+
+def test_a_zygote_killed_between_runs(fresh: Sandbox) -> None:
+    for pid in [_zygote(fresh), *_tree(_zygote(fresh))]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    assert fresh.run("print(2)").stdout == b"2\n"
+
+
+def test_a_zygote_killed_while_a_job_runs(fresh: Sandbox) -> None:
+    pid = _zygote(fresh)
+    with ThreadPoolExecutor() as pool:
+        job = pool.submit(fresh.run, "import time; time.sleep(1); print(3)")
+        assert _wait_until(lambda: len(_tree(pid)) == (2 if fresh.level == 3 else 1))
+        inner = _tree(pid)
+        os.kill(inner[0] if fresh.level == 3 else pid, signal.SIGKILL)
+        assert job.result().stdout == b"3\n"
+    assert not any(map(_alive, inner))
+
+
+def test_a_job_killed_from_outside_is_tried_again(level: Level) -> None:
+    if level == 2:
+        pytest.skip("a program may kill itself there")
+    with Sandbox(workers=1, level=level) as sandbox, ThreadPoolExecutor() as pool:
+        sandbox.run("1")
+        pid = _zygote(sandbox)
+        job = pool.submit(sandbox.run, "import time; time.sleep(0.7); print(3)")
+        assert _wait_until(lambda: len(_tree(pid)) == 2)
+        os.kill(_tree(pid)[1], signal.SIGKILL)
+        assert job.result().stdout == b"3\n"
+
+
+def test_what_breaks_its_jail_twice_is_its_own_fault(fresh: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = supervisor.Zygote.run
+
+    def broken(zygote, job):
+        if b"special" in job.payload:
+            raise SandboxError("it broke")
+        return run(zygote, job)
+
+    monkeypatch.setattr(supervisor.Zygote, "run", broken)
+    ran = fresh.run("special")
+    assert (ran.outcome, ran.detail) == (
+        RunOutcome.RESOURCE,
+        "it broke its jail twice, where a known program passed: it broke",
+    )
+    assert fresh.run("print(1)").stdout == b"1\n"
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.ENOMEM, errno.EMFILE])
+def test_no_space_memory_or_descriptors(fresh: Sandbox, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def refuse(*_: object, **__: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "memfd_create", refuse)
+        ran = fresh.run("print(1)")
+    assert ran.outcome is RunOutcome.BROKEN
+    assert os.strerror(number) in ran.detail
+    assert fresh.run("print(1)").stdout == b"1\n"
+
+
+def test_refused_system_calls_are_told(level: Level) -> None:
+    script = (
+        "import jails; jails.container_filter()\nfrom markscheme.verifiers.code.sandbox import Sandbox, capabilities\n"
+        f"print(capabilities())\nwith Sandbox(workers=1, level={level}) as s: print(s.run('print(1)'))"
+    )
+    environment = os.environ | {"PYTHONPATH": f"{SOURCE}:{SOURCE.parent / 'tests'}"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    assert "level=2, why_not_higher='the zygote did not start: PermissionError: [Errno 1] unshare" in done.stdout
+    assert ("RunOutcome.BROKEN" if level == 3 else "RunOutcome.FINISHED") in done.stdout
+
+
+def test_made_in_a_thread_that_has_ended(level: Level) -> None:
+    made: list[Sandbox] = []
+
+    def make() -> None:
+        made.append(Sandbox(workers=1, level=level))
+        made[0].run("print(1)")
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    thread.join()
+    with made[0] as sandbox:
+        pid = _zygote(sandbox)
+        assert sandbox.run("print(1)").stdout == b"1\n"
+        assert _zygote(sandbox) == pid
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_worker_has_zygotes_of_its_own(fresh: Sandbox) -> None:
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writer, fresh.run("print(5)").stdout + b"%d" % _zygote(fresh))
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    assert text.startswith(b"5\n")
+    assert int(text.split()[1]) != _zygote(fresh)
+    assert _wait_until(lambda: not _alive(int(text.split()[1])))
+    assert fresh.run("print(6)").stdout == b"6\n"
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_everything_ends_with_a_killed_supervisor(level: Level, running: bool) -> None:
+    script = (
+        "import sys, time\nfrom markscheme.verifiers.code.sandbox import Sandbox\n"
+        f"s = Sandbox(workers=1, level={level})\ns.run('1')\nprint('up', flush=True)\n"
+        + (f"s.run({SLEEPER!r})" if running else "time.sleep(60)")
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"up\n"
+        wanted = level - 1 + running
+        assert _wait_until(lambda: len(_tree(process.pid)) == wanted)
+        below = _tree(process.pid)
+        process.kill()
+    assert _wait_until(lambda: not any(map(_alive, below)))
+
+
+def test_sixteen_sandboxes_at_once(level: Level) -> None:
+    def use(n: int) -> bytes:
+        with Sandbox(workers=1, level=level) as sandbox:
+            return sandbox.run(f"print({n})").stdout
+
+    with ThreadPoolExecutor(16) as pool:
+        assert list(pool.map(use, range(16))) == [b"%d\n" % n for n in range(16)]
+
+
+def test_modules_that_were_not_preloaded_import(fresh: Sandbox) -> None:
+    code = "import sqlite3, xml.dom.minidom, json.tool, encodings.idna, concurrent.futures, numpy, collections.abc\nprint(1)"
+    assert fresh.run(code).stdout == b"1\n"
+
+
+@pytest.mark.parametrize("umask", [0o077, 0o000])
+def test_neither_umask_nor_ignored_signals_reach_the_jail(level: Level, umask: int) -> None:
+    before, handler = os.umask(umask), signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with Sandbox(workers=1, level=level) as sandbox:
+            assert sandbox.run("import numpy; print(1)").stdout == b"1\n"
+    finally:
+        os.umask(before)
+        signal.signal(signal.SIGCHLD, handler)
+
+
+def test_asyncio_and_cancelling(fresh: Sandbox) -> None:
+    async def main() -> float:
+        ran = await asyncio.gather(fresh.arun("print(1)"), fresh.acall("def f(): return 1", "f"))
+        assert [one.outcome for one in ran] == [RunOutcome.FINISHED] * 2
+        start = time.monotonic()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(fresh.arun(SLEEPER), 0.3)
+        assert (await fresh.arun("print(2)")).stdout == b"2\n"
+        return time.monotonic() - start
+
+    assert asyncio.run(main()) < 2
+
+
+def test_a_module_that_starts_threads_is_refused(level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "threaded.py").write_text(
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(9,), daemon=True).start()"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with Sandbox(workers=1, level=level, preload=("threaded",)) as sandbox:
+        ran = sandbox.run("print(1)")
+    assert ran.outcome is RunOutcome.BROKEN
+    assert "a preloaded module started a thread" in ran.detail
+
+
+def test_level_1_is_had_by_name_only() -> None:
+    with Sandbox(workers=1) as strongest, Sandbox(workers=1, level=1, limits=Limits(cpu_seconds=1)) as weakest:
+        assert strongest.level > 1
+        assert weakest.run("print(1)").stdout == b"1\n"
+        assert weakest.run("while True: pass").outcome is RunOutcome.TIME
+        pid = _zygote(weakest)
+        weakest.run("import os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(60)")
+        assert _wait_until(lambda: _tree(pid) == [])
+
+
+def _state() -> dict[str, object]:
+    return {
+        "processes": len(_tree(os.getpid())),
+        "descriptors": len(os.listdir("/proc/self/fd")),
+        "mounts": len(Path("/proc/self/mountinfo").read_text().splitlines()),
+        "files": sorted(path.name for path in Path("/tmp").glob("markscheme*")),
+        "memory": int(Path("/proc/self/statm").read_text().split()[1]) * 4096 >> 20,
+    }
+
+
+def _soak(level: Level, runs: int) -> None:
+    programs = sorted((Path(__file__).parent / "hostile").glob("*.py"))
+    quick = Limits(cpu_seconds=0.3, idle_seconds=0.3)
+    times = []
+    with Sandbox(workers=1, level=level) as sandbox:
+        for n in range(200):
+            sandbox.run(f"print({n})")
+        before = _state()
+        for n in range(runs):
+            if n % 100 == 50:
+                sandbox.run(programs[n // 100 % len(programs)].read_text(), limits=quick)
+            start = time.monotonic()
+            assert sandbox.run(f"print({n})").stdout == b"%d\n" % n
+            times.append(time.monotonic() - start)
+        after = _state()
+    assert after.pop("memory") <= before.pop("memory") + 8
+    assert after == before
+    third = sorted(times[: runs // 3])[runs // 6], sorted(times[-runs // 3 :])[runs // 6]
+    assert third[1] < third[0] * (1.1 if runs >= 20_000 else 1.6)
+
+
+def test_many_runs_leave_nothing(level: Level) -> None:
+    _soak(level, 600)
+
+
+@pytest.mark.soak
+def test_twenty_thousand_runs_leave_nothing(level: Level) -> None:
+    _soak(level, 20_000)
+
+
+def test_what_the_package_exports() -> None:
+    assert package.__all__ == sorted(package.__all__)
+    assert all(getattr(package, name).__name__ == name for name in package.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'nope'"):
+        package.nope  # noqa: B018
+    script = "import sys, markscheme.verifiers.code.sandbox as s; print('pydantic' in sys.modules, s.Sandbox.__name__)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert json.dumps(done.stdout) == json.dumps("False Sandbox\n")
