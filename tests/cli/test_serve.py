@@ -98,6 +98,7 @@ def test_options_reach_the_settings(run: Run, started: list[Settings]) -> None:
     assert (settings.limits.cpu_seconds, settings.limits.memory_bytes) == (2, 256 * 2**20)
     assert settings.allowed_hosts == {"a.example", "b.example"}
     assert "strongest" in run("serve", "--level", "4", code=2).stderr
+    assert "protects nothing" in run("serve", "--level", "1").stderr
 
 
 def test_the_extra_is_named_where_it_is_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
