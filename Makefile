@@ -23,7 +23,7 @@ demo: $(BIN)/markscheme
 $(VENV)/.test-stamp: $(BIN)/markscheme $(FULL)
 	$(PIP) install 'pip>=25.1'
 	$(PIP) install -c $(FULL) torch
-	$(PIP) install -c $(FULL) -e '.[train,bench]' --group dev
+	$(PIP) install -c $(FULL) -e '.[train,bench,serve]' --group dev
 	touch $@
 
 test: $(VENV)/.test-stamp

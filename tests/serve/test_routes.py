@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .conftest import ScriptedSandbox, Serve, wait_until
+from .conftest import ScriptedSandbox, Serve, require_level, wait_until
 
 if TYPE_CHECKING:
     import httpx
@@ -147,6 +147,25 @@ def test_a_client_that_goes_ends_its_running_program(real: httpx.Client) -> None
         call.start()
     for call in calls:
         call.join()
+    assert time.monotonic() - start < 8, "the program ran on to its limit of 10 s"
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("/judge", {"solution": "while True: pass", "cases": [{"stdin": "", "stdout": ""}] * 9, "score": "fraction"}),
+        ("/run_code", {"code": "while (true);", "language": "nodejs"}),
+    ],
+)
+def test_a_client_that_goes_ends_its_judgement(real: httpx.Client, path: str, asked: dict[str, object]) -> None:
+    import httpx
+
+    if path == "/run_code":
+        require_level(3)
+    start = time.monotonic()
+    with pytest.raises(httpx.ReadTimeout):
+        real.post(path, json=asked, timeout=0.7)
+    wait_until(lambda: real.get("/health").json()["pending"] == 0)
     assert time.monotonic() - start < 8, "the program ran on to its limit of 10 s"
 
 

@@ -49,6 +49,8 @@ def judge(
                 problems=problems, known=known, verifier=verifier, settings=(level, limits.model_dump(), score),
             )  # fmt: skip
             graded = job.judge()
+        if level == "1":
+            job.notes.append("Level 1 protects nothing from a program that means harm; it has limits only.")
         groups = list(grouped(graded, "id").values())
         figures = [("problems", str(len(groups))), *pass_figures(groups), *job.figures(graded)]
         unsolved = len(known) - len(groups)

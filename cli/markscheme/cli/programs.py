@@ -31,7 +31,7 @@ _LISTED = 20  # bad rows that a message names
 
 @dataclass(frozen=True, slots=True)
 class ProblemRow:
-    """A problem: its id, what its programs are judged by, its text for the report, and all that a verdict follows from."""
+    """A problem: its id, cases and text, and the source of its cases, which verdicts follow from."""
 
     identity: str | int
     cases: Cases

@@ -54,6 +54,8 @@ def serve(
         except ValidationError as error:
             fail(str(error.errors()[0]["msg"]))
             raise typer.Exit(EXIT_ERROR) from None
+        if settings.level == 1:
+            typer.echo("level 1 protects nothing from a program that means harm: only for programs you trust", err=True)
         if made:
             typer.echo(f"token (shown once): {token}", err=True)
         shown = f"[{host}]" if ":" in host else host

@@ -41,7 +41,7 @@ def create_app(settings: Settings, sandbox: Runner | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
-        threads = ThreadPoolExecutor(settings.workers + 2, "markscheme-serve")
+        threads = ThreadPoolExecutor(2 * settings.workers + 2, "markscheme-serve")
         asyncio.get_running_loop().set_default_executor(threads)
         desk = Desk(settings.workers, settings.queue)
         app.state.engine = Engine(settings, runner, desk)

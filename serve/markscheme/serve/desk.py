@@ -36,8 +36,8 @@ class Desk:
     async def work(self, request: Request, make: Callable[[], Awaitable[T]]) -> T:
         """Do work in its turn, and give it up when the client goes.
 
-        What waits is dropped at once. What is at work is cancelled: a program is ended; a judgement that cannot be
-        ended (see ``in_thread``) keeps its turn until it ends at its own limits.
+        What waits is dropped at once. What is at work is cancelled: a program is ended, with the judgement that it is
+        part of; an answer's grading keeps its turn until it ends, by its deadline at the latest.
 
         Raises:
             Refused: the queue is full (429), or the client has gone.
@@ -73,12 +73,14 @@ class Desk:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-async def in_thread(call: Callable[[], T]) -> T:
-    """Make a call in a thread. Cancelling waits for its end: a thread cannot be stopped, and keeps its turn so long."""
+async def in_thread(call: Callable[[], T], give_up: Callable[[], None] | None = None) -> T:
+    """Make a call in a thread. Cancelling calls ``give_up`` and waits for the thread, which keeps its turn so long."""
     task = asyncio.ensure_future(asyncio.to_thread(call))
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
+        if give_up is not None:
+            give_up()
         await asyncio.wait({task})
         raise
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 class Runner(Protocol):
-    """The part of a `Sandbox` that the routes need; the judge needs ``run`` and ``call`` as well."""
+    """The part of a `Sandbox` that the routes need (and the judge, by a `Leash`: ``level`` and ``preload``)."""
 
     level: Any
 
-    async def arun(
+    def arun(
         self, code: str, stdin: bytes | str = b"", argv: Sequence[str] = (), *, limits: Limits | None = None
-    ) -> Execution:
+    ) -> Coroutine[Any, Any, Execution]:
         """Run a program; cancelling ends it."""
         ...
 
-    async def acall(
+    def acall(
         self,
         code: str,
         function: str,
@@ -38,7 +38,7 @@ class Runner(Protocol):
         stdin: bytes = b"",
         limits: Limits | None = None,
         result_bytes: int = 1 << 16,
-    ) -> Execution:
+    ) -> Coroutine[Any, Any, Execution]:
         """Call a function of a program; cancelling ends it."""
         ...
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Any, cast
@@ -19,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from markscheme.serve.desk import in_thread
 from markscheme.serve.engine import Engine
 from markscheme.serve.guard import Refused
+from markscheme.serve.leash import Leash
 from markscheme.serve.placing import Fetched, place_and_run
 from markscheme.serve.routes import engine_of
 from markscheme.serve.schemas import AskedLimits, text, unicode_only
@@ -105,9 +107,9 @@ async def run_code(request: Request, asked: RunCodeRequest) -> RunCodeResponse:
     limits = _limits(engine, asked)
     try:
         if language != "python":
-            return await engine.desk.work(
-                request, lambda: in_thread(lambda: _compiled(engine, asked, language, limits))
-            )
+            leash = Leash(engine.sandbox)
+            call = functools.partial(_compiled, leash, asked, language, limits)
+            return await engine.desk.work(request, lambda: in_thread(call, leash.cut))
         run, fetched = await engine.desk.work(
             request, lambda: place_and_run(engine, asked.code, asked.stdin or "", files, asked.fetch_files, limits)
         )
@@ -153,8 +155,8 @@ def _checked_files(engine: Engine, asked: RunCodeRequest) -> dict[str, bytes]:
     return files
 
 
-def _compiled(engine: Engine, asked: RunCodeRequest, language: str, limits: Limits) -> RunCodeResponse:
-    runner = languages.runner(cast("Any", engine.sandbox), asked.code, language, limits)
+def _compiled(sandbox: Leash, asked: RunCodeRequest, language: str, limits: Limits) -> RunCodeResponse:
+    runner = languages.runner(cast("Any", sandbox), asked.code, language, limits)
     if isinstance(runner, Execution):
         return _response(runner, {}, compiling=True)
     response = _response(runner((asked.stdin or "").encode("utf-8", "surrogatepass")), {})

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from markscheme.serve.desk import in_thread
 from markscheme.serve.engine import Engine, math_verifier
 from markscheme.serve.guard import Refused
+from markscheme.serve.leash import Leash
 from markscheme.serve.schemas import (
     AskedLimits,
     GradeRequest,
@@ -75,7 +76,7 @@ async def run(request: Request, asked: RunRequest) -> RunResponse:
 
 @router.post("/judge")
 async def judge(request: Request, asked: JudgeRequest) -> ProgramVerdict:
-    """Judge a program by cases or tests. When the client goes, what runs goes on to its end or its limits."""
+    """Judge a program by cases or tests. A client that goes ends it."""
     engine = engine_of(request)
     if asked.cases is not None and len(asked.cases) > engine.settings.cases:
         raise Refused(422, f"cases: at most {engine.settings.cases}")
@@ -85,8 +86,9 @@ async def judge(request: Request, asked: JudgeRequest) -> ProgramVerdict:
         raise Refused(422, str(error)[:1000]) from None
     except (ValueError, RecursionError):  # text that is not Unicode, and the like
         raise Refused(422, "the request: cases that cannot be read") from None
+    leash = Leash(engine.sandbox)
     verifier = CodeVerifier(
-        cast("Any", engine.sandbox),
+        cast("Any", leash),
         limits=limits_for(engine, asked.limits),
         score="fraction" if asked.score == "fraction" else "all",
     )
@@ -97,7 +99,7 @@ async def judge(request: Request, asked: JudgeRequest) -> ProgramVerdict:
         return verifier.verify(asked.completion or "", cases)
 
     try:
-        return await engine.desk.work(request, lambda: in_thread(call))
+        return await engine.desk.work(request, lambda: in_thread(call, leash.cut))
     except DataError as error:
         raise Refused(422, str(error)[:1000]) from None
 
