@@ -160,10 +160,7 @@ class ProgramRun(Run):
             right = sum(one.passed for one in verdict.cases)
             cases = self._problem(task).cases
             # How many cases tests make is known to the judge alone; its detail says it.
-            if isinstance(cases, AssertTests | UnitTests):
-                count = f"{right} passed"
-            else:
-                count = f"{right} of {len(cases)}"
+            count = f"{right} passed" if isinstance(cases, AssertTests | UnitTests) else f"{right} of {len(cases)}"
             wrong = next((n for n, one in enumerate(verdict.cases) if not one.passed), None)
             case = "none" if wrong is None else case_text(cases, wrong)
         plain = Verdict.model_validate(verdict.model_dump(include=set(Verdict.model_fields)))
