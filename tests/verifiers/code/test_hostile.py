@@ -26,7 +26,11 @@ def _as_ordinary_user() -> list[str]:
     if not shutil.which("setpriv"):
         pytest.skip("setpriv is not installed")
     command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", python]
-    script = "import sys; sys.path[:0] = sys.argv[1:]; import markscheme.verifiers.code.sandbox.pool, jails"
+    # Once more from within: what started it may have been let through a closed home by the rights it then gave up.
+    script = (
+        "import subprocess, sys; sys.path[:0] = sys.argv[1:]; import markscheme.verifiers.code.sandbox.pool, jails;"
+        " subprocess.run([sys.executable, '-S', '-c', ''], check=True)"
+    )
     tried = subprocess.run(
         [*command, "-c", script, str(SOURCE), str(SOURCE.parent / "tests")], capture_output=True, cwd="/", check=False
     )
