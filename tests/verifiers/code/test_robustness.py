@@ -21,7 +21,7 @@ import pytest
 import jails
 from markscheme.verifiers.code import sandbox as package
 from markscheme.verifiers.code.outcomes import Limits, RunOutcome
-from markscheme.verifiers.code.sandbox import Sandbox, SandboxError, supervisor
+from markscheme.verifiers.code.sandbox import Sandbox, SandboxError, levels, supervisor
 
 SOURCE = Path(jails.__file__).parents[1] / "verifiers"
 SLEEPER = "import time; time.sleep(30)"
@@ -304,3 +304,35 @@ def test_what_the_package_exports() -> None:
     script = "import sys, markscheme.verifiers.code.sandbox as s; print('pydantic' in sys.modules, s.Sandbox.__name__)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert json.dumps(done.stdout) == json.dumps("False Sandbox\n")
+
+
+def test_descriptors_of_any_number_in_the_host(level: Level) -> None:
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(60)]  # the next ones have the numbers that jobs count on
+    try:
+        for spare in held[-24:]:
+            os.close(spare)
+            with Sandbox(workers=1, level=level) as sandbox:
+                assert sandbox.run("print(1)").stdout == b"1\n"
+    finally:
+        for fd in held[:-24]:
+            os.close(fd)
+
+
+def test_packages_below_tmp_stay_in_sight_beside_a_tmp_of_ones_own(
+    highest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if highest < 3:
+        pytest.skip("files need level 3")
+    tmp_path.chmod(0o755)
+    (tmp_path / "beside.py").write_text("VALUE = 7\n", encoding="utf-8")
+    shown = [*levels.readable_paths(), str(tmp_path)]
+    monkeypatch.setattr(levels, "readable_paths", lambda: shown)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    code = (
+        "import beside, os\nopen('/tmp/mine', 'w').write('x')\nprint(beside.VALUE, open('/tmp/mine').read())\n"
+        f"try:\n    open({str(tmp_path / 'new')!r}, 'w')\nexcept OSError as error:\n    print(type(error).__name__)\n"
+    )
+    with Sandbox(workers=1, level=3) as sandbox:
+        done = sandbox.run(code, limits=Limits(files=1 << 20))
+    assert done.stdout == b"7 x\nOSError\n", done
+    assert not (tmp_path / "new").exists() and not Path("/tmp/mine").exists()

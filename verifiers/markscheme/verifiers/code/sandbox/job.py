@@ -92,8 +92,7 @@ def enclose(
     if writable:
         linux.unshare(linux.CLONE_NEWNS)
         for path, size in writable:
-            options = f"size={size},nr_inodes=4096,mode=0700"
-            linux.mount("tmpfs", path, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, options)
+            _own_folder(path, size, config["readable"])
     os.chdir("/tmp" if level == 3 else "/")
     limit(limits, counted)
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
@@ -110,6 +109,20 @@ def enclose(
     for fd in {made, RULES_FD}:
         os.close(fd)
     filters[many, files > 0].install(os.getpid())
+
+
+def _own_folder(path: str, size: int, readable: list[str]) -> None:
+    """Cover a folder with one of the job's own; an interpreter or packages that live below it stay in sight."""
+    kept = [one for one in readable if one.startswith(f"{path}/")]
+    place = namespaces.KEEP if kept else path
+    options = f"size={size},nr_inodes=4096,mode=0700"
+    linux.mount("tmpfs", place, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, options)
+    for one in kept:
+        target = place + one[len(path) :]
+        os.makedirs(target, exist_ok=True)
+        linux.mount(one, target, "", linux.MS_BIND | linux.MS_REC)
+    if kept:
+        linux.mount(place, path, "", linux.MS_MOVE)
 
 
 def start(

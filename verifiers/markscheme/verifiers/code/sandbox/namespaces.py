@@ -11,6 +11,8 @@ from markscheme.verifiers.code.sandbox import linux
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _PLACE = "/proc"
 """Where the new root is mounted at first: a folder that is always there, and holds nothing that jobs may read."""
+KEEP = "/keep"
+"""An empty folder, where a job lays out its own /tmp before that covers the one that all see."""
 _PLAIN = linux.MS_NOSUID | linux.MS_NODEV
 
 
@@ -24,7 +26,7 @@ def enter(*, root: bool) -> None:
     socket.sethostname("jail")
     pid = os.fork()
     if pid:
-        os.closerange(0, 256)
+        os.closerange(0, 1024)
         _, status = os.waitpid(pid, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
@@ -47,7 +49,7 @@ def new_root(readable: Sequence[str]) -> None:
         _bind(path, _PLAIN | linux.MS_RDONLY)
     for path in DEVICES:
         _bind(path, linux.MS_NOSUID | linux.MS_NOEXEC | linux.MS_RDONLY)
-    for name in ("tmp", "dev/shm", "old"):
+    for name in ("tmp", "dev/shm", KEEP[1:], "old"):
         os.makedirs(f"{_PLACE}/{name}", exist_ok=True)
     linux.pivot_root(_PLACE, f"{_PLACE}/old")
     os.chdir("/")

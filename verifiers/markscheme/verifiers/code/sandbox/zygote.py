@@ -9,6 +9,7 @@ from __future__ import annotations
 import _sitebuiltins
 import builtins
 import contextlib
+import fcntl
 import gc
 import importlib
 import json
@@ -23,6 +24,7 @@ from typing import Any
 from markscheme.verifiers.code.sandbox import job, landlock, linux, namespaces, seccomp
 
 MESSAGE_BYTES = 1 << 17
+_CONTROL_FD = 300
 _COUNT_STEP, _MOST_COUNTED = 64, 1 << 17
 _OOM_SCORE = 800  # of 1000: the kernel ends a job, or its zygote, before what started them
 
@@ -33,7 +35,9 @@ class RefusedStart(RuntimeError):
 
 def main(fd: int) -> None:
     """Serve the control socket ``fd``."""
-    control = socket.socket(fileno=fd)
+    # Out of the way of the numbers that jobs count on, whatever number the supervisor's process had free.
+    control = socket.socket(fileno=fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _CONTROL_FD))
+    os.close(fd)
     config = json.loads(control.recv(MESSAGE_BYTES))
     try:
         _forget_inheritance()
