@@ -8,7 +8,7 @@ from markscheme.verifiers.math.answers import Answer, parse_answer
 from markscheme.verifiers.math.comparison import DIFFERENT, EQUAL, Comparison
 from markscheme.verifiers.math.congruences import same_congruence
 from markscheme.verifiers.math.conventions import Conventions
-from markscheme.verifiers.math.identity import rational
+from markscheme.verifiers.math.identity import has_finite_decimal, rational
 from markscheme.verifiers.math.lexer import NotMath, TooLarge
 from markscheme.verifiers.math.limits import LIGHT_BUDGET, OverBudget, Undefined, Unsupported, budget, spend
 from markscheme.verifiers.math.lists import Lists, has_dots
@@ -25,6 +25,7 @@ from markscheme.verifiers.math.nodes import (
     Matrix,
     NamedSet,
     Node,
+    Num,
     Qualified,
     Relation,
     SetBuilder,
@@ -287,17 +288,30 @@ def same_answer(one: str, other: str) -> bool:
         return False
 
 
+def compare_plain(gold: Answer, given: Answer, policy: Conventions) -> Comparison | None:
+    """Compare two plain numbers at once; None where a side is none, or a rule for written decimals may join in."""
+    one, two = gold.value, given.value
+    if one is None or two is None:
+        return None
+    if one == two:
+        return EQUAL
+    if policy.precision != "exact":
+        return None
+    written = any(isinstance(side.node, Num) and side.node.places is not None for side in (gold, given))
+    if not written or (has_finite_decimal(one) and has_finite_decimal(two)):
+        return DIFFERENT
+    return None
+
+
 def compare_answers(gold: Answer, given: Answer, policy: Conventions) -> Comparison:
     """Compare two answers as read. ``heavy`` in the result asks for the algebra worker.
 
     Raises:
         TooLarge: a side is over the caps.
     """
-    if gold.value is not None and given.value is not None:
-        if gold.value == given.value:
-            return EQUAL
-        if gold.value.denominator == given.value.denominator == 1 and policy.precision == "exact":
-            return DIFFERENT
+    plain = compare_plain(gold, given, policy)
+    if plain is not None:
+        return plain
     if gold.node is None or given.node is None:
         if gold.node is None and given.node is None and gold.words and gold.words == given.words:
             return Comparison(True, Reason.EQUAL, "the same words")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 MAX_BITS = 40_000
 MAX_TERMS = 500
@@ -55,13 +53,17 @@ def spend(units: float) -> None:
         raise OverBudget
 
 
-@contextmanager
-def budget(units: float) -> Iterator[None]:
+class budget:  # noqa: N801 - read as a verb: ``with budget(n):``
     """Allow so much work inside the block, or what an enclosing block has left."""
-    before = _meter.left
-    granted = min(before, units)
-    _meter.left = granted
-    try:
-        yield
-    finally:
-        _meter.left = before - (granted - _meter.left)
+
+    __slots__ = ("before", "granted", "units")
+
+    def __init__(self, units: float) -> None:
+        self.units = units
+
+    def __enter__(self) -> None:
+        self.before = _meter.left
+        self.granted = _meter.left = min(self.before, self.units)
+
+    def __exit__(self, *raised: object) -> None:
+        _meter.left = self.before - (self.granted - _meter.left)

@@ -13,7 +13,7 @@ from markscheme.verifiers.golds import read_gold
 from markscheme.verifiers.math import cas
 from markscheme.verifiers.math.answers import Answer, parse_answer
 from markscheme.verifiers.math.comparison import Comparison
-from markscheme.verifiers.math.equality import compare_answers
+from markscheme.verifiers.math.equality import compare_answers, compare_plain
 from markscheme.verifiers.math.lexer import TooLarge
 from markscheme.verifiers.math.nodes import ONE
 from markscheme.verifiers.outcomes import Outcome, Reason
@@ -141,6 +141,9 @@ class MathVerifier:
 
     def _compare(self, reference: Answer, given: Answer) -> tuple[Comparison, bool]:
         """Compare in this process, then in a worker where that may decide more."""
+        plain = compare_plain(reference, given, self.policy)
+        if plain is not None:
+            return plain, False
         start = time.thread_time()
         try:
             found = compare_answers(reference, given, self.policy)
