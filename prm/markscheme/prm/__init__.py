@@ -1,0 +1,3 @@
+"""The judge of steps."""
+
+__all__: list[str] = []
