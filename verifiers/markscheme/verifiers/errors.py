@@ -24,6 +24,10 @@ class DataError(MarkschemeError, ValueError):
     """A data file that is not what was expected: says the file, the line, the column and the fix."""
 
 
+class CreditError(MarkschemeError, ValueError):
+    """Rewards, steps or shapes from which no advantage can be computed: says the row, what was expected and the fix."""
+
+
 class MissingExtraError(MarkschemeError, ImportError):
     """An optional dependency is needed. The message names the extra to install."""
 
