@@ -75,7 +75,17 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Any:
     )
     trainer.model.train()
     trainer.current_gradient_accumulation_steps = 1
+    if getattr(trl.trainer.utils, "_ChunkedLogProbFunction", True) is None:
+        # TRL 1.15 has these by a Triton kernel only, so not on a CPU; what is compared here comes after them.
+        trainer._get_per_token_logps_and_entropies = plain_log_probabilities
     return trainer
+
+
+def plain_log_probabilities(model: Any, ids: Any, attention: Any, tokens: int, **_: Any) -> tuple[Any, Any, None]:
+    logits = model(input_ids=ids, attention_mask=attention).logits[:, -tokens - 1 : -1]
+    everything = logits.log_softmax(dim=-1)
+    chosen = everything.gather(2, ids[:, -tokens:].unsqueeze(2)).squeeze(2)
+    return chosen, -(everything.exp() * everything).sum(dim=-1), None
 
 
 # Advantages ------------------------------------------------------------------------------------------------------

@@ -138,10 +138,11 @@ def test_bounded_forms_do_not_grow_with_repeated_steps(
     rows = [padded, row, other, [0.0]]
     assume(len({reward for some in rows for reward in some}) > 1)
     ends = [list(range(len(some))) for some in rows]
+    length = max(map(len, rows))
 
     def first_returns(credit: str) -> list[float]:
         """R_1, read off centred returns: the last completion's only step has the return 0, or -η under clip."""
-        centred = process_advantages(rows, ends, 4, len(padded), credit=credit, std="none", dtype=torch.float64)[:, 0]
+        centred = process_advantages(rows, ends, 4, length, credit=credit, std="none", dtype=torch.float64)[:, 0]
         return (centred - centred[3] - (0.5 if credit == "clip" else 0.0)).tolist()
 
     long, short, *_ = first_returns("delta")
