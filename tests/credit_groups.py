@@ -14,7 +14,7 @@ Draw = Callable[..., Any]
 
 DEEP = os.environ.get("MARKSCHEME_HYPOTHESIS") == "deep"
 law = settings(
-    max_examples=1000 if DEEP else 80,
+    max_examples=1000 if DEEP else 60,
     derandomize=not DEEP,
     database=None,
     deadline=None,
