@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import builtins
 import io
 import linecache
 import os
@@ -11,6 +12,7 @@ import threading
 import traceback
 import types
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 from markscheme.verifiers.code import codec
@@ -20,12 +22,13 @@ EXIT_FLUSH_FAILED = 120
 RESULT_FD = 3
 PAYLOAD_FD = 4
 NAME = "solution.py"
+_SEEDED = ("random", "numpy.random")
 _MODULE = "solution"  # a program whose function is called is imported: its `if __name__ == "__main__"` does not run
 
 
 def run(result_bytes: int) -> int:
     """Run the program that the payload holds; the exit status."""
-    code, argv, call = codec.decode(_read_all(PAYLOAD_FD))
+    code, argv, call = codec.decode(_read_all(PAYLOAD_FD), 1 << 62)
     os.close(PAYLOAD_FD)
     code = code.removeprefix("\ufeff")
     _open_streams()
@@ -43,6 +46,13 @@ def run(result_bytes: int) -> int:
     return _finished(lambda: _call(code, main.__dict__, function, codec.rebuild(arguments), result_bytes))
 
 
+_STREAMS = {
+    name: fd
+    for fd, stream in enumerate(("stdin", "stdout", "stderr"))
+    for name in (f"/dev/{stream}", f"/dev/fd/{fd}", f"/proc/self/fd/{fd}")
+}
+
+
 def _open_streams() -> None:
     reader = io.BufferedReader(io.FileIO(0, closefd=False))
     out, err = (io.BufferedWriter(io.FileIO(fd, "w", closefd=False)) for fd in (1, 2))
@@ -51,6 +61,27 @@ def _open_streams() -> None:
     sys.stderr = sys.__stderr__ = io.TextIOWrapper(  # type: ignore[misc]
         err, "utf-8", "backslashreplace", line_buffering=True
     )
+    builtins.open = io.open = _Open()
+
+
+class _Open:
+    """``open``, which knows the standard streams' names: a jail has no /proc, where these would lead.
+
+    No function, which as an attribute of a class would become a method, where the built-in one does not.
+    """
+
+    __slots__ = ()
+    __name__ = __qualname__ = "open"
+    __doc__ = open.__doc__
+    _open = staticmethod(open)
+
+    def __call__(self, file: Any, *args: Any, **keywords: Any) -> Any:
+        if type(file) is str or isinstance(file, os.PathLike):
+            name = os.fspath(file)
+            fd = _STREAMS.get(name) if type(name) is str else None
+            if fd is not None:
+                file = os.dup(fd)
+        return self._open(file, *args, **keywords)
 
 
 def _execute(code: str, namespace: dict[str, Any]) -> None:
@@ -95,10 +126,34 @@ def _read_all(fd: int) -> bytes:
 
 
 def _reseed() -> None:
-    for name in ("random", "numpy.random"):
-        module = sys.modules.get(name)
-        if module is not None:
-            module.seed(0)
+    later = {name for name in _SEEDED if name not in sys.modules}
+    for name in _SEEDED:
+        if name not in later:
+            sys.modules[name].seed(0)
+    if later:
+        sys.meta_path.insert(0, _Seeding(later))
+
+
+class _Seeding:
+    """Seeds modules when they are imported: each finds itself here first, and only once."""
+
+    def __init__(self, names: set[str]) -> None:
+        self._names = names
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002 - protocol
+        if name not in self._names:
+            return None
+        self._names.discard(name)
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def exec_module(module: types.ModuleType) -> None:
+                load(module)
+                module.seed(0)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
 
 
 def _finished(program: Callable[[], object]) -> int:
