@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 import jails
+from markscheme.verifiers.code.sandbox import capabilities
 
 HOSTILE = Path(__file__).parent / "hostile"
+MANY = HOSTILE / "many"
 SOURCE = Path(jails.__file__).parents[1] / "verifiers"
 NOBODY = "65534"
 
@@ -43,6 +45,19 @@ def _as_ordinary_user() -> list[str]:
 @pytest.mark.parametrize(("level", "where"), [(3, "host"), (2, "container")])
 def test_nothing_of_ours_breaks_out_or_passes(level: int, where: str, user: str, highest: int) -> None:
     _judge(HOSTILE, level, where, user, highest)
+
+
+@pytest.mark.parametrize("user", ["same", "ordinary"])
+def test_nothing_with_processes_and_files_breaks_out_or_passes(user: str, highest: int) -> None:
+    _judge(MANY, 3, "many", user, highest)
+
+
+@pytest.mark.parametrize("user", ["same", "ordinary"])
+@pytest.mark.parametrize(("folder", "where"), [(HOSTILE, "bubblewrap"), (MANY, "bubblewrap many")])
+def test_nothing_breaks_out_of_bubblewrap_or_passes(folder: Path, where: str, user: str, highest: int) -> None:
+    if why := capabilities().why_no_bubblewrap:
+        pytest.skip(f"this host gives no bubblewrap: {why}")
+    _judge(folder, 3, where, user, highest)
 
 
 @pytest.mark.parametrize("user", ["same", "ordinary"])
