@@ -21,8 +21,8 @@ IDIOMS = {
     "open(0)": ("print(sum(map(int, open(0).read().split())))", "1 2 3", "6\n"),
     "open stdin": ("print(sum(map(int, open('/dev/stdin').read().split())))", "1 2 3", "6\n"),
     "open streams": (
-        "import io, pathlib\nwith io.open('/dev/stdin', 'rb') as f: print(f.readline())\n"
-        "print(pathlib.Path('/dev/fd/0').read_text(), file=open('/proc/self/fd/1', 'w'))", "a\nb", "b\nb'a\\n'\n"),
+        "import io, pathlib\nwith io.open('/dev/stdin', 'rb', buffering=0) as f: print(f.read(2), flush=True)\n"
+        "print(pathlib.Path('/dev/fd/0').read_text(), file=open('/proc/self/fd/1', 'w'))", "a\nb", "b'a\\n'\nb\n"),
     "open as an attribute": ("class A: f = open\nprint(A().f('/dev/null').read() == '', open.__name__)", "", "True open\n"),
     "os.read": ("import os\nprint(os.read(0, 100))", "ab", "b'ab'\n"),
     "stdout write": ("import sys\nsys.stdout.write('a'); sys.stdout.buffer.write(b'b\\n')", "", "b\na"),
