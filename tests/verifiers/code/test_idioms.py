@@ -158,6 +158,14 @@ def test_tracebacks_name_only_the_program(sandbox: Sandbox) -> None:
     assert "json.decoder.JSONDecodeError" in ran.detail
 
 
+def test_tracebacks_leave_out_what_stands_between(sandbox: Sandbox) -> None:
+    code = "try:\n    open('/nowhere')\nexcept OSError as error:\n    raise ExceptionGroup('both', [error]) from error"
+    text = sandbox.run(code).stderr.decode()
+    assert text.count("FileNotFoundError: [Errno 2]") == 2
+    assert text.count('File "solution.py", line 2') == 2
+    assert "program.py" not in text
+
+
 def test_random_is_the_same_each_time(sandbox: Sandbox) -> None:
     code = "import random\nprint(random.random(), hash('text'))"
     assert sandbox.run(code).stdout == sandbox.run(code).stdout

@@ -22,6 +22,7 @@ EXIT_FLUSH_FAILED = 120
 RESULT_FD = 3
 PAYLOAD_FD = 4
 NAME = "solution.py"
+TOO_LONG = b"?"  # no encoding begins so
 _SEEDED = ("random", "numpy.random")
 _MODULE = "solution"  # a program whose function is called is imported: its `if __name__ == "__main__"` does not run
 
@@ -72,6 +73,7 @@ class _Open:
 
     __slots__ = ()
     __name__ = __qualname__ = "open"
+    __module__ = "io"
     __doc__ = open.__doc__
     _open = staticmethod(open)
 
@@ -100,6 +102,9 @@ def _call(code: str, namespace: dict[str, Any], name: str, arguments: Any, most:
     positional, keywords = arguments
     value = target(*positional, **dict(keywords))
     result = _result(value, positional, most)
+    if result is TOO_LONG:
+        os.pwrite(RESULT_FD, TOO_LONG, most)  # past the end of what is read
+        return
     sent = 0
     while sent < len(result):
         sent += os.write(RESULT_FD, result[sent : sent + (1 << 20)])
@@ -111,11 +116,11 @@ def _result(value: Any, arguments: Any, most: int) -> bytes:
     except codec.NotPlain:  # whichever it was
         arguments = None
     except codec.TooLong:
-        return b"?" * (most + 1)  # no encoding begins so
+        return TOO_LONG
     try:
         return codec.encode([value, arguments], most=most)
     except codec.TooLong:
-        return b"?" * (most + 1)  # no encoding begins so
+        return TOO_LONG
 
 
 def _read_all(fd: int) -> bytes:
@@ -198,10 +203,22 @@ def _show(error: BaseException) -> None:
     while trace is not None and trace.tb_frame.f_code.co_filename != NAME:
         trace = trace.tb_next
     try:
-        text = "".join(traceback.format_exception(type(error), error, trace, limit=-10))
+        shown = traceback.TracebackException(type(error), error, trace, limit=-10)
+        _leave_out_ours(shown)
+        text = "".join(shown.format())
     except BaseException:  # noqa: BLE001 - a program's own __str__ may do anything
         text = f"{type(error).__name__}\n"
     _write_error(text[-4000:])
+
+
+def _leave_out_ours(shown: traceback.TracebackException) -> None:
+    """Leave out this file's frames, which stand between a program and what it opens or imports."""
+    waiting: list[traceback.TracebackException | None] = [shown]
+    while waiting:
+        one = waiting.pop()
+        if one is not None:
+            one.stack[:] = [frame for frame in one.stack if frame.filename != _write_error.__code__.co_filename]
+            waiting += [one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or ())]
 
 
 def _write_error(text: str) -> None:

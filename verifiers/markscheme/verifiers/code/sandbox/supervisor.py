@@ -20,7 +20,7 @@ from markscheme.verifiers.code.sandbox.job import MORE_THREADS, READY
 from markscheme.verifiers.errors import MarkschemeError
 
 START_SECONDS = 60.0
-_SLICE, _LONG_SLICE = 0.02, 0.5  # seconds between looks at the clocks, at first and where one process runs for long
+_SLICE, _LONG_SLICE = 0.02, 1.0  # seconds between looks at the clocks, at first and where one process runs for long
 _BOOT = (
     "import sys,json,os;sys.path[:]=json.loads(os.read(int(sys.argv[2]),1<<20));"
     "from markscheme.verifiers.code.sandbox.zygote import main;main(int(sys.argv[1]))"
@@ -63,6 +63,11 @@ def memfd(name: str, data: bytes = b"", *, read_only: bool = False) -> int:
 
 def _contents(fd: int, most: int) -> bytes:
     return os.pread(fd, min(most, os.fstat(fd).st_size), 0)  # at once: pieces to be joined would take as much again
+
+
+def _result(fd: int, most: int) -> bytes | None:
+    """The result; None where it is longer than it may be, which is not read."""
+    return _contents(fd, most) if os.fstat(fd).st_size <= most else None
 
 
 class Zygote:
@@ -164,7 +169,7 @@ class Zygote:
             if not closed:
                 why = texts[1].decode("utf-8", "replace").strip() or f"exit status {ended.status}"
                 raise SandboxError(f"the jail could not be closed: {why[:500]}")
-            return execution(ended, job, self.level, texts[0], texts[1], _contents(result, job.result_bytes + 1))
+            return execution(ended, job, self.level, texts[0], texts[1], _result(result, job.result_bytes))
         except OSError as error:
             raise SandboxError(f"the sandbox failed: {error}") from error
         finally:
