@@ -77,7 +77,7 @@ def _judge(folder: Path, level: int, where: str, user: str, highest: int) -> Non
         capture_output=True,
         cwd="/",
         env=os.environ | {"PYTHONPATH": str(SOURCE), "PYTHONDONTWRITEBYTECODE": "1"},
-        timeout=150,
+        timeout=240,  # a bubblewrap a run, on a busy host
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()[-2000:]
