@@ -10,8 +10,8 @@ from fakes import Run
 from markscheme.cli import selftest
 from markscheme.verifiers.code.outcomes import Execution, RunOutcome
 from markscheme.verifiers.code.sandbox import hosts
-from markscheme.verifiers.code.sandbox.levels import Capabilities
 from markscheme.verifiers.code.sandbox.hosts import capabilities
+from markscheme.verifiers.code.sandbox.levels import Capabilities
 from markscheme.verifiers.code.sandbox.pool import Sandbox
 
 
