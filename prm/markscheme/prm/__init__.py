@@ -1,3 +1,48 @@
-"""The judge of steps."""
+"""The judge of steps: labelled solutions, one encoder, models, calibration and metrics.
 
-__all__: list[str] = []
+Names load on first use; torch and transformers are not imported until something needs them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from markscheme.prm.encode import Encoded, EncoderConfig, EncodingReport, LostStepsWarning, StepEncoder
+    from markscheme.prm.protocol import StepScorer
+    from markscheme.prm.schema import Message, StepSample
+
+_HOMES = {
+    "Encoded": "encode",
+    "EncoderConfig": "encode",
+    "EncodingReport": "encode",
+    "LostStepsWarning": "encode",
+    "Message": "schema",
+    "StepEncoder": "encode",
+    "StepSample": "schema",
+    "StepScorer": "protocol",
+}
+
+__all__ = [
+    "Encoded",
+    "EncoderConfig",
+    "EncodingReport",
+    "LostStepsWarning",
+    "Message",
+    "StepEncoder",
+    "StepSample",
+    "StepScorer",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

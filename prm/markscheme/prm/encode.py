@@ -1,0 +1,295 @@
+"""From a problem and its steps to token ids and a position a step: one encoder for training, scoring and the trainer.
+
+The commonest fault of process reward models is a label that sits on the wrong token (trl#2127, OpenRLHF#683,
+ProcessBench#12). Here no position is ever searched for: every step is encoded on its own, the separator's ids are put
+after it, and the position is where the separator was put.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from markscheme.prm.joining import Joiner, contains
+from markscheme.prm.protocol import Tokenizer
+from markscheme.prm.schema import Message, StepSample
+from markscheme.verifiers.errors import DataError, StepDataError
+
+Prompt = str | Sequence[Message] | Sequence[Mapping[str, str]]
+"""A problem: a text, or the messages that ask it."""
+
+
+class LostStepsWarning(UserWarning):
+    """Steps were lost or rows left out; says how many of how many."""
+
+
+class EncoderConfig(BaseModel):
+    """How a problem and its steps are laid out; a checkpoint keeps this, so that it is scored as it was trained."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    template: Literal["auto", "chat", "plain"] = "auto"
+    """chat: the tokenizer's chat template, the steps being the assistant's turn. plain: the problem, then the steps.
+    auto: chat where the tokenizer has a template."""
+    separator: str | tuple[int, ...] = "\n\n"
+    """What follows each step: a token of the vocabulary (``<extra_0>``), a text, or ids. A step's position is the last
+    of its ids."""
+    prompt_separator: str = "\n\n"
+    """What stands between the problem and the first step; plain only."""
+    system: str | None = None
+    """A system message before the problem; chat only."""
+    template_options: dict[str, Any] = Field(default_factory=dict)
+    """More variables for the chat template, such as ``enable_thinking``."""
+    max_length: int | None = Field(default=None, ge=1)
+    """In tokens. Steps that do not fit whole, separator included, are lost. None: no limit."""
+    strip: bool = True
+    """Drop white space around the problem and around each step, so that a step is the same however it was cut out."""
+    separator_in_step: Literal["error", "allow"] = "error"
+    """What to do with a step that holds the separator itself. Positions stay right with "allow"; but a reader that
+    looks for separators, or a person, will find one too many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One solution as ids.
+
+    Attributes:
+        ids: the tokens.
+        positions: of each kept step, the index in ``ids`` of the last token of its separator; strictly increasing.
+        starts: of each kept step, the index of its own first token.
+        prompt_length: how many of the ids belong to the prompt.
+        lost: how many steps, from the end, did not fit.
+        labels: the targets of the kept steps; empty when there were none to give.
+    """
+
+    ids: tuple[int, ...]
+    positions: tuple[int, ...]
+    starts: tuple[int, ...]
+    prompt_length: int
+    lost: int = 0
+    labels: tuple[float | None, ...] = ()
+
+
+@dataclass(slots=True)
+class EncodingReport:
+    """What became of the rows.
+
+    Attributes:
+        rows: rows encoded.
+        steps: their steps, the lost ones included.
+        cut: rows that lost steps.
+        lost: steps lost.
+        separators: steps that hold the separator.
+        skipped: rows left out, as (row, id, why).
+    """
+
+    rows: int = 0
+    steps: int = 0
+    cut: int = 0
+    lost: int = 0
+    separators: int = 0
+    skipped: list[tuple[int, str, str]] = field(default_factory=list)
+
+    def sentences(self) -> list[str]:
+        """What a user should know, a sentence each; nothing when nothing was lost."""
+        said = []
+        if self.lost:
+            said.append(f"{self.lost} of {self.steps} steps, in {self.cut} of {self.rows} rows, are beyond max_length.")
+        if self.separators:
+            said.append(f"{self.separators} of {self.steps} steps hold the separator.")
+        if self.skipped:
+            shown = "; ".join(f"row {row}: {why}" for row, _, why in self.skipped[:5])
+            said.append(f"{len(self.skipped)} rows were left out: {shown}{' …' if len(self.skipped) > 5 else ''}")
+        return said
+
+
+class StepEncoder:
+    """Lays out a problem and its steps, and says where each step ends.
+
+    ids are ``prompt, step 0, separator, step 1, separator, …``. They do not depend on what follows, so one forward pass
+    over a solution scores what a pass over each prefix would. Step text never becomes a special token, whatever it
+    spells. What stands after an assistant's turn in a chat template is not written: a causal model does not see it.
+
+    Args:
+        tokenizer: of the backbone.
+        config: the layout; or its fields as keywords.
+        strict: raise DataError when a step is lost, rather than count it.
+
+    Raises:
+        DataError: the tokenizer cannot write the separator, or has no chat template where one is asked for.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, config: EncoderConfig | None = None, *, strict: bool = False, **fields: Any
+    ) -> None:
+        config = config or EncoderConfig()
+        config = EncoderConfig.model_validate({**config.model_dump(), **fields})
+        if config.template == "auto":
+            has = bool(getattr(tokenizer, "chat_template", None))
+            config = config.model_copy(update={"template": "chat" if has else "plain"})
+        elif config.template == "chat" and not getattr(tokenizer, "chat_template", None):
+            raise DataError('the tokenizer has no chat template: give it one, or pass template="plain"')
+        self.tokenizer = tokenizer
+        self.config = config
+        self.strict = strict
+        self.report = EncodingReport()
+        """All that this encoder has encoded so far."""
+        self._joiner = Joiner(tokenizer)
+        self.separator_ids, self.separator = self._joiner.separator(config.separator)
+
+    @classmethod
+    def from_config(cls, tokenizer: Tokenizer, saved: Mapping[str, Any], *, strict: bool = False) -> Self:
+        """Build an encoder from what `EncoderConfig.model_dump` gave, as read back from JSON."""
+        return cls(tokenizer, EncoderConfig.model_validate(dict(saved)), strict=strict)
+
+    def text(self, prompt: Prompt, steps: Sequence[str]) -> str:
+        """Return the text whose ids `encode` gives, before anything is cut off; special tokens are spelled out."""
+        return self._prompt_text(prompt) + "".join(self._clean(step) + self.separator for step in steps)
+
+    def encode(self, prompt: Prompt, steps: Sequence[str]) -> Encoded:
+        """Encode one solution.
+
+        Raises:
+            DataError: a step is empty or, unless that is allowed, holds the separator; with ``strict`` also when a step
+                is lost.
+        """
+        cleaned = [self._clean(step) for step in steps]
+        if "" in cleaned:
+            raise DataError(f"step {cleaned.index('')} is empty")
+        pieces = self._joiner.pieces(cleaned)
+        held = [i for i, piece in enumerate(pieces) if self._holds_separator(cleaned[i], piece)]
+        if held and self.config.separator_in_step == "error":
+            raise DataError(
+                f"step {held[0]} holds the separator {self.separator!r}: choose a separator that no step has, or pass "
+                'separator_in_step="allow"'
+            )
+        encoded = self._lay_out(self._prompt_ids(prompt), pieces)
+        self._count(encoded, len(pieces), len(held))
+        return encoded
+
+    def encode_sample(self, sample: StepSample) -> Encoded:
+        """Encode a labelled solution: the ids of `encode`, and the targets of the kept steps. Raises as `encode`."""
+        done = self.encode(sample.prompt, sample.completions)
+        labels = sample.targets[: len(done.positions)]
+        return replace(done, labels=labels)
+
+    def encode_many(
+        self, samples: Iterable[StepSample], *, on_bad: Literal["error", "skip"] = "error"
+    ) -> tuple[list[Encoded], EncodingReport]:
+        """Encode labelled solutions; what is lost is counted in the report and shown in one LostStepsWarning.
+
+        Args:
+            samples: the rows.
+            on_bad: what to do with rows that cannot be encoded, or of which no step fits: ``error`` raises once for all
+                of them, ``skip`` leaves them out.
+
+        Raises:
+            StepDataError: rows are bad; it lists every one.
+        """
+        before, self.report = self.report, EncodingReport()
+        report, done, bad = self.report, [], []
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LostStepsWarning)
+                for row, sample in enumerate(samples):
+                    try:
+                        encoded = self.encode_sample(sample)
+                        if not encoded.positions:
+                            raise DataError(self._too_long(encoded))
+                        done.append(encoded)
+                    except DataError as error:
+                        bad.append((row, sample.id, str(error)))
+        finally:
+            self.report = _sum(before, report)
+        if bad and on_bad == "error":
+            raise StepDataError(bad)
+        report.skipped = bad
+        self.report.skipped += bad
+        if report.sentences():
+            warnings.warn(" ".join(report.sentences()), LostStepsWarning, stacklevel=2)
+        return done, report
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, without the special tokens that the tokenizer puts before a plain text."""
+        start = self._joiner.before if self.config.template == "plain" else ()
+        rest = ids[len(start) :] if tuple(ids[: len(start)]) == start else ids
+        return self._joiner.decode(rest)
+
+    # What stands where ----------------------------------------------------------------------------------------------
+
+    def _lay_out(self, prompt: list[int], pieces: Sequence[Sequence[int]]) -> Encoded:
+        limit = self.config.max_length
+        ids, starts, positions = list(prompt), [], []
+        for piece in pieces:
+            if limit is not None and len(ids) + len(piece) + len(self.separator_ids) > limit:
+                break
+            starts.append(len(ids))
+            ids += [*piece, *self.separator_ids]
+            positions.append(len(ids) - 1)
+        return Encoded(tuple(ids), tuple(positions), tuple(starts), len(prompt), len(pieces) - len(positions))
+
+    def _count(self, encoded: Encoded, steps: int, held: int) -> None:
+        if encoded.lost and self.strict:
+            kept = f"{encoded.lost} of {steps} steps are beyond max_length={self.config.max_length}"
+            raise DataError(kept if encoded.positions else self._too_long(encoded))
+        if encoded.lost and not self.report.lost:
+            warnings.warn(
+                f"{encoded.lost} of {steps} steps of a solution are beyond max_length={self.config.max_length} and are "
+                "lost; later ones are only counted, in StepEncoder.report",
+                LostStepsWarning,
+                stacklevel=3,
+            )
+        self.report.rows += 1
+        self.report.steps += steps
+        self.report.lost += encoded.lost
+        self.report.cut += encoded.lost > 0
+        self.report.separators += held
+
+    def _too_long(self, encoded: Encoded) -> str:
+        return (
+            f"no step fits: the problem alone takes {encoded.prompt_length} tokens of max_length="
+            f"{self.config.max_length}; raise it, or leave the row out"
+        )
+
+    def _holds_separator(self, step: str, piece: Sequence[int]) -> bool:
+        return self.separator in step or contains(piece, self.separator_ids)
+
+    def _clean(self, text: str) -> str:
+        return text.strip() if self.config.strip else text
+
+    def _prompt_text(self, prompt: Prompt) -> str:
+        if self.config.template == "plain":
+            if not isinstance(prompt, str):
+                prompt = "\n\n".join(message["content"] for message in _messages(prompt))
+            return self._clean(prompt) + self.config.prompt_separator
+        turns = [{"role": "user", "content": self._clean(prompt)}] if isinstance(prompt, str) else _messages(prompt)
+        if self.config.system is not None and turns[0]["role"] != "system":
+            turns = [{"role": "system", "content": self.config.system}, *turns]
+        render = getattr(self.tokenizer, "apply_chat_template")  # noqa: B009 - only a chat template needs it
+        options = {"tokenize": False, "add_generation_prompt": True, **self.config.template_options}
+        return str(render(turns, **options))
+
+    def _prompt_ids(self, prompt: Prompt) -> list[int]:
+        text = self._prompt_text(prompt)
+        if self.config.template == "plain":
+            return [*self._joiner.before, *self._joiner.first(text)]
+        return self._joiner.rendered(text)
+
+
+def _messages(prompt: Sequence[Message] | Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    return [message.model_dump() if isinstance(message, Message) else dict(message) for message in prompt]
+
+
+def _sum(one: EncodingReport, two: EncodingReport) -> EncodingReport:
+    return EncodingReport(
+        one.rows + two.rows,
+        one.steps + two.steps,
+        one.cut + two.cut,
+        one.lost + two.lost,
+        one.separators + two.separators,
+        list(one.skipped),
+    )
