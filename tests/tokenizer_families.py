@@ -15,6 +15,7 @@ CORPUS = [
     "Janet sells 16 - 3 - 4 = 9 eggs a day, at $2 each. The answer is 18.",
     "let x be the cost in cents; then 3x + e = 124 and 5x + e = 182 .",
     "What is it? hello world, the quick brown fox jumps over the lazy dog 0123456789 ()*/%<>",
+    " ".join(2 * c for c in "abcdefghijklmnopqrstuvwxyzJSTWjqz0123456789"),
 ] * 20
 
 CHAT = (

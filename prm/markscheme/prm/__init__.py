@@ -9,15 +9,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from markscheme.prm.encode import Encoded, EncoderConfig, EncodingReport, LostStepsWarning, StepEncoder
+    from markscheme.prm.encode import StepEncoder
+    from markscheme.prm.encoding import Encoded, EncoderConfig, EncodingReport, LostStepsWarning
     from markscheme.prm.protocol import StepScorer
     from markscheme.prm.schema import Message, StepSample
 
 _HOMES = {
-    "Encoded": "encode",
-    "EncoderConfig": "encode",
-    "EncodingReport": "encode",
-    "LostStepsWarning": "encode",
+    "Encoded": "encoding",
+    "EncoderConfig": "encoding",
+    "EncodingReport": "encoding",
+    "LostStepsWarning": "encoding",
     "Message": "schema",
     "StepEncoder": "encode",
     "StepSample": "schema",

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from markscheme.prm.encoding import Encoded, EncoderConfig, EncodingReport, LostStepsWarning
 from markscheme.prm.joining import Joiner, contains
 from markscheme.prm.protocol import Tokenizer
 from markscheme.prm.schema import Message, StepSample
@@ -21,90 +20,6 @@ from markscheme.verifiers.errors import DataError, StepDataError
 
 Prompt = str | Sequence[Message] | Sequence[Mapping[str, str]]
 """A problem: a text, or the messages that ask it."""
-
-
-class LostStepsWarning(UserWarning):
-    """Steps were lost or rows left out; says how many of how many."""
-
-
-class EncoderConfig(BaseModel):
-    """How a problem and its steps are laid out; a checkpoint keeps this, so that it is scored as it was trained."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    template: Literal["auto", "chat", "plain"] = "auto"
-    """chat: the tokenizer's chat template, the steps being the assistant's turn. plain: the problem, then the steps.
-    auto: chat where the tokenizer has a template."""
-    separator: str | tuple[int, ...] = "\n\n"
-    """What follows each step: a token of the vocabulary (``<extra_0>``), a text, or ids. A step's position is the last
-    of its ids."""
-    prompt_separator: str = "\n\n"
-    """What stands between the problem and the first step; plain only."""
-    system: str | None = None
-    """A system message before the problem; chat only."""
-    template_options: dict[str, Any] = Field(default_factory=dict)
-    """More variables for the chat template, such as ``enable_thinking``."""
-    max_length: int | None = Field(default=None, ge=1)
-    """In tokens. Steps that do not fit whole, separator included, are lost. None: no limit."""
-    strip: bool = True
-    """Drop white space around the problem and around each step, so that a step is the same however it was cut out."""
-    separator_in_step: Literal["error", "allow"] = "error"
-    """What to do with a step that holds the separator itself. Positions stay right with "allow"; but a reader that
-    looks for separators, or a person, will find one too many."""
-
-
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """One solution as ids.
-
-    Attributes:
-        ids: the tokens.
-        positions: of each kept step, the index in ``ids`` of the last token of its separator; strictly increasing.
-        starts: of each kept step, the index of its own first token.
-        prompt_length: how many of the ids belong to the prompt.
-        lost: how many steps, from the end, did not fit.
-        labels: the targets of the kept steps; empty when there were none to give.
-    """
-
-    ids: tuple[int, ...]
-    positions: tuple[int, ...]
-    starts: tuple[int, ...]
-    prompt_length: int
-    lost: int = 0
-    labels: tuple[float | None, ...] = ()
-
-
-@dataclass(slots=True)
-class EncodingReport:
-    """What became of the rows.
-
-    Attributes:
-        rows: rows encoded.
-        steps: their steps, the lost ones included.
-        cut: rows that lost steps.
-        lost: steps lost.
-        separators: steps that hold the separator.
-        skipped: rows left out, as (row, id, why).
-    """
-
-    rows: int = 0
-    steps: int = 0
-    cut: int = 0
-    lost: int = 0
-    separators: int = 0
-    skipped: list[tuple[int, str, str]] = field(default_factory=list)
-
-    def sentences(self) -> list[str]:
-        """What a user should know, a sentence each; nothing when nothing was lost."""
-        said = []
-        if self.lost:
-            said.append(f"{self.lost} of {self.steps} steps, in {self.cut} of {self.rows} rows, are beyond max_length.")
-        if self.separators:
-            said.append(f"{self.separators} of {self.steps} steps hold the separator.")
-        if self.skipped:
-            shown = "; ".join(f"row {row}: {why}" for row, _, why in self.skipped[:5])
-            said.append(f"{len(self.skipped)} rows were left out: {shown}{' …' if len(self.skipped) > 5 else ''}")
-        return said
 
 
 class StepEncoder:
@@ -157,25 +72,19 @@ class StepEncoder:
             DataError: a step is empty or, unless that is allowed, holds the separator; with ``strict`` also when a step
                 is lost.
         """
-        cleaned = [self._clean(step) for step in steps]
-        if "" in cleaned:
-            raise DataError(f"step {cleaned.index('')} is empty")
-        pieces = self._joiner.pieces(cleaned)
-        held = [i for i, piece in enumerate(pieces) if self._holds_separator(cleaned[i], piece)]
-        if held and self.config.separator_in_step == "error":
-            raise DataError(
-                f"step {held[0]} holds the separator {self.separator!r}: choose a separator that no step has, or pass "
-                'separator_in_step="allow"'
+        encoded, held = self._encode(prompt, steps)
+        if encoded.lost and not self.report.lost:
+            warnings.warn(
+                f"{self._lost(encoded)} and are lost; later ones are only counted, in StepEncoder.report",
+                LostStepsWarning,
+                stacklevel=2,
             )
-        encoded = self._lay_out(self._prompt_ids(prompt), pieces)
-        self._count(encoded, len(pieces), len(held))
+        self.report.count(encoded, held)
         return encoded
 
     def encode_sample(self, sample: StepSample) -> Encoded:
         """Encode a labelled solution: the ids of `encode`, and the targets of the kept steps. Raises as `encode`."""
-        done = self.encode(sample.prompt, sample.completions)
-        labels = sample.targets[: len(done.positions)]
-        return replace(done, labels=labels)
+        return _labelled(self.encode(sample.prompt, sample.completions), sample)
 
     def encode_many(
         self, samples: Iterable[StepSample], *, on_bad: Literal["error", "skip"] = "error"
@@ -190,25 +99,20 @@ class StepEncoder:
         Raises:
             StepDataError: rows are bad; it lists every one.
         """
-        before, self.report = self.report, EncodingReport()
-        report, done, bad = self.report, [], []
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", LostStepsWarning)
-                for row, sample in enumerate(samples):
-                    try:
-                        encoded = self.encode_sample(sample)
-                        if not encoded.positions:
-                            raise DataError(self._too_long(encoded))
-                        done.append(encoded)
-                    except DataError as error:
-                        bad.append((row, sample.id, str(error)))
-        finally:
-            self.report = _sum(before, report)
-        if bad and on_bad == "error":
-            raise StepDataError(bad)
-        report.skipped = bad
-        self.report.skipped += bad
+        report, done = EncodingReport(), []
+        for row, sample in enumerate(samples):
+            try:
+                encoded, held = self._encode(sample.prompt, sample.completions)
+                if not encoded.positions:
+                    raise DataError(self._lost(encoded))
+            except DataError as error:
+                report.skipped.append((row, sample.id, str(error)))
+                continue
+            report.count(encoded, held)
+            done.append(_labelled(encoded, sample))
+        if report.skipped and on_bad == "error":
+            raise StepDataError(report.skipped)
+        self.report.add(report)
         if report.sentences():
             warnings.warn(" ".join(report.sentences()), LostStepsWarning, stacklevel=2)
         return done, report
@@ -221,6 +125,23 @@ class StepEncoder:
 
     # What stands where ----------------------------------------------------------------------------------------------
 
+    def _encode(self, prompt: Prompt, steps: Sequence[str]) -> tuple[Encoded, int]:
+        """Encode, and count the steps that hold the separator; nothing is reported yet."""
+        cleaned = [self._clean(step) for step in steps]
+        if "" in cleaned:
+            raise DataError(f"step {cleaned.index('')} is empty")
+        pieces = self._joiner.pieces(cleaned)
+        held = [i for i, piece in enumerate(pieces) if self._holds_separator(cleaned[i], piece)]
+        if held and self.config.separator_in_step == "error":
+            raise DataError(
+                f"step {held[0]} holds the separator {self.separator!r}: choose a separator that no step has, or pass "
+                'separator_in_step="allow"'
+            )
+        encoded = self._lay_out(self._prompt_ids(prompt), pieces)
+        if encoded.lost and self.strict:
+            raise DataError(self._lost(encoded))
+        return encoded, len(held)
+
     def _lay_out(self, prompt: list[int], pieces: Sequence[Sequence[int]]) -> Encoded:
         limit = self.config.max_length
         ids, starts, positions = list(prompt), [], []
@@ -232,28 +153,11 @@ class StepEncoder:
             positions.append(len(ids) - 1)
         return Encoded(tuple(ids), tuple(positions), tuple(starts), len(prompt), len(pieces) - len(positions))
 
-    def _count(self, encoded: Encoded, steps: int, held: int) -> None:
-        if encoded.lost and self.strict:
-            kept = f"{encoded.lost} of {steps} steps are beyond max_length={self.config.max_length}"
-            raise DataError(kept if encoded.positions else self._too_long(encoded))
-        if encoded.lost and not self.report.lost:
-            warnings.warn(
-                f"{encoded.lost} of {steps} steps of a solution are beyond max_length={self.config.max_length} and are "
-                "lost; later ones are only counted, in StepEncoder.report",
-                LostStepsWarning,
-                stacklevel=3,
-            )
-        self.report.rows += 1
-        self.report.steps += steps
-        self.report.lost += encoded.lost
-        self.report.cut += encoded.lost > 0
-        self.report.separators += held
-
-    def _too_long(self, encoded: Encoded) -> str:
-        return (
-            f"no step fits: the problem alone takes {encoded.prompt_length} tokens of max_length="
-            f"{self.config.max_length}; raise it, or leave the row out"
-        )
+    def _lost(self, encoded: Encoded) -> str:
+        limit = f"max_length={self.config.max_length}"
+        if encoded.positions:
+            return f"{encoded.lost} of {len(encoded.positions) + encoded.lost} steps are beyond {limit}"
+        return f"no step fits: the problem alone takes {encoded.prompt_length} tokens of {limit}"
 
     def _holds_separator(self, step: str, piece: Sequence[int]) -> bool:
         return self.separator in step or contains(piece, self.separator_ids)
@@ -284,12 +188,5 @@ def _messages(prompt: Sequence[Message] | Sequence[Mapping[str, str]]) -> list[d
     return [message.model_dump() if isinstance(message, Message) else dict(message) for message in prompt]
 
 
-def _sum(one: EncodingReport, two: EncodingReport) -> EncodingReport:
-    return EncodingReport(
-        one.rows + two.rows,
-        one.steps + two.steps,
-        one.cut + two.cut,
-        one.lost + two.lost,
-        one.separators + two.separators,
-        list(one.skipped),
-    )
+def _labelled(encoded: Encoded, sample: StepSample) -> Encoded:
+    return replace(encoded, labels=sample.targets[: len(encoded.positions)])

@@ -76,8 +76,8 @@ class Joiner:
         written = self.decode([*before, *ids])
         if not ids or self._unknown_ids.intersection(ids) or not written.endswith(given):
             raise DataError(
-                f"the tokenizer cannot write the separator {given!r} (it makes {written!r} of it): choose a token of its "
-                "vocabulary, such as a special token"
+                f"the tokenizer cannot write the separator {given!r} (it makes {written!r} of it): choose a token of "
+                "its vocabulary, such as a special token"
             )
         return tuple(ids), given
 
