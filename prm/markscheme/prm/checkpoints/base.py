@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import torch
 
 from markscheme.prm.model.batching import pad_ids, padded
 
 if TYPE_CHECKING:
+    from markscheme.prm.calibration import Calibrator
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from markscheme.prm.checkpoints.layouts import Layout
@@ -35,7 +36,7 @@ class Checkpoint:
             ``difference`` p - (1 - p).
         separator_length: tokens between a step's text and its position, the position included.
         threshold: p below which a step counts as wrong, where the checkpoint names one.
-        details: what its own file says of it.
+        calibration: applied to the probability, where the checkpoint brings one.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Checkpoint:
     reward: Reward = "probability"
     separator_length: int = 1
     threshold: float = 0.5
-    details: dict[str, Any] = field(default_factory=dict)
+    calibration: Calibrator | None = None
 
     def encode(self, problem: str, steps: Sequence[str]) -> Encoded:
         """Lay one solution out."""
@@ -91,7 +92,7 @@ class ImplicitCheckpoint:
     accumulate: bool = True
     chunk: int = 1024
     threshold: float = 0.5
-    details: dict[str, Any] = field(default_factory=dict)
+    calibration: Calibrator | None = None
 
     def encode(self, problem: str, steps: Sequence[str]) -> Encoded:
         """Lay one solution out."""
@@ -127,6 +128,12 @@ class ImplicitCheckpoint:
     def rewards(self, logits: Sequence[float]) -> list[float]:
         """Rewards in the authors' own unit: q itself."""
         return list(logits)
+
+
+def probability(checkpoint: AnyCheckpoint, logit: float) -> float:
+    """The calibrated probability that a step is right."""
+    value = sigmoid(logit)
+    return value if checkpoint.calibration is None else checkpoint.calibration.apply(value)
 
 
 AnyCheckpoint = Checkpoint | ImplicitCheckpoint
