@@ -9,12 +9,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from markscheme.prm.alignment import Alignment, align
     from markscheme.prm.encode import StepEncoder
     from markscheme.prm.encoding import Encoded, EncoderConfig, EncodingReport, LostStepsWarning
     from markscheme.prm.protocol import StepScorer
     from markscheme.prm.schema import Message, StepSample
+    from markscheme.prm.segment import StepSpan, StepSplitter, token_steps
 
 _HOMES = {
+    "Alignment": "alignment",
     "Encoded": "encoding",
     "EncoderConfig": "encoding",
     "EncodingReport": "encoding",
@@ -23,9 +26,14 @@ _HOMES = {
     "StepEncoder": "encode",
     "StepSample": "schema",
     "StepScorer": "protocol",
+    "StepSpan": "segment",
+    "StepSplitter": "segment",
+    "align": "alignment",
+    "token_steps": "segment",
 }
 
 __all__ = [
+    "Alignment",
     "Encoded",
     "EncoderConfig",
     "EncodingReport",
@@ -34,6 +42,10 @@ __all__ = [
     "StepEncoder",
     "StepSample",
     "StepScorer",
+    "StepSpan",
+    "StepSplitter",
+    "align",
+    "token_steps",
 ]
 
 

@@ -18,6 +18,8 @@ from markscheme.prm.protocol import Tokenizer
 from markscheme.prm.schema import Message, StepSample
 from markscheme.verifiers.errors import DataError, StepDataError
 
+__all__ = ["Encoded", "EncoderConfig", "EncodingReport", "LostStepsWarning", "Prompt", "StepEncoder"]
+
 Prompt = str | Sequence[Message] | Sequence[Mapping[str, str]]
 """A problem: a text, or the messages that ask it."""
 
