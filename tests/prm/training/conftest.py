@@ -10,7 +10,7 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def backbone_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import tiny_judges as tiny  # noqa: PLC0415 - torch is known to be there when a test asks
 
     return tiny.save_causal(tmp_path_factory.mktemp("backbone") / "small", "small")

@@ -13,11 +13,11 @@ NEEDED = "needs torch and transformers: pip install markscheme[train]"
 torch = pytest.importorskip("torch", reason=NEEDED)
 pytest.importorskip("transformers", reason=NEEDED)
 
-from markscheme.prm.metrics import process_bench, step_metrics  # noqa: E402
 from transformers import AutoModelForTokenClassification  # noqa: E402
 
 import tiny_judges as tiny  # noqa: E402
 from markscheme.prm.checkpoints.own import read_file  # noqa: E402
+from markscheme.prm.metrics import process_bench, step_metrics  # noqa: E402
 from markscheme.prm.scoring import PRMScorer  # noqa: E402
 from markscheme.prm.training import PRMTrainer  # noqa: E402
 
@@ -41,9 +41,11 @@ def furthest(one: dict[str, torch.Tensor], two: dict[str, torch.Tensor]) -> floa
 
 
 @pytest.mark.parametrize("head", HEADS, ids=lambda head: "-".join(head.values()))
-def test_a_checkpoint_scores_as_the_trainer_measured(backbone, settings, head):
+def test_a_checkpoint_scores_as_the_trainer_measured(backbone_folder, settings, head):
     args = settings(**head)
-    trainer = PRMTrainer(backbone, args, train_dataset=tiny.toy_rows(16), eval_dataset={"toy": tiny.toy_rows(9, 1)})
+    trainer = PRMTrainer(
+        backbone_folder, args, train_dataset=tiny.toy_rows(16), eval_dataset={"toy": tiny.toy_rows(9, 1)}
+    )
     before = weights(trainer.model)
     trainer.train()
     assert furthest(before, weights(trainer.model)) > 1e-4
@@ -62,9 +64,11 @@ def test_a_checkpoint_scores_as_the_trainer_measured(backbone, settings, head):
     assert found["eval_toy_loss"] == pytest.approx(sum(entropy) / len(entropy), abs=1e-5)
 
 
-def test_training_learns_and_lowers_the_loss(backbone, settings):
+def test_training_learns_and_lowers_the_loss(backbone_folder, settings):
     rows = tiny.toy_rows(24)
-    trainer = PRMTrainer(backbone, settings(max_steps=60, learning_rate=5e-3), train_dataset=rows, eval_dataset=rows)
+    trainer = PRMTrainer(
+        backbone_folder, settings(max_steps=60, learning_rate=5e-3), train_dataset=rows, eval_dataset=rows
+    )
     before = trainer.evaluate()
     trainer.train()
     after = trainer.evaluate()
@@ -72,8 +76,8 @@ def test_training_learns_and_lowers_the_loss(backbone, settings):
     assert after["eval_auc"] > 0.8
 
 
-def test_a_linear_head_is_a_token_classifier_of_transformers(backbone, settings):
-    trainer = PRMTrainer(backbone, settings(max_steps=1), train_dataset=tiny.toy_rows(8))
+def test_a_linear_head_is_a_token_classifier_of_transformers(backbone_folder, settings):
+    trainer = PRMTrainer(backbone_folder, settings(max_steps=1), train_dataset=tiny.toy_rows(8))
     trainer.train()
     trainer.save_model()
     folder = Path(trainer.args.output_dir)
@@ -96,23 +100,23 @@ def test_a_linear_head_is_a_token_classifier_of_transformers(backbone, settings)
     ids=["one by one", "two by two", "recomputed"],
 )
 @pytest.mark.parametrize("weighed", [{}, {"class_weights": [3.0, 0.5]}], ids=["plain", "weighed"])
-def test_the_step_does_not_depend_on_how_its_batch_is_spread(backbone, settings, spread, weighed):
+def test_the_step_does_not_depend_on_how_its_batch_is_spread(backbone_folder, settings, spread, weighed):
     """Rows hold one to four labels, some none: a mean of batches' means would be another gradient."""
     rows = tiny.toy_rows(8)
     rows[2]["labels"] = [None] * len(rows[2]["labels"])
     found = []
     for how in ({}, spread):
-        trainer = PRMTrainer(backbone, settings(max_steps=2, optim="sgd", **how, **weighed), train_dataset=rows)
+        trainer = PRMTrainer(backbone_folder, settings(max_steps=2, optim="sgd", **how, **weighed), train_dataset=rows)
         trainer.train()
         found.append(weights(trainer.model))
     assert furthest(*found) < 1e-6
 
 
-def test_the_loss_is_the_mean_over_labelled_steps_alone(backbone, settings):
+def test_the_loss_is_the_mean_over_labelled_steps_alone(backbone_folder, settings):
     rows = tiny.toy_rows(6)
     unlabelled = [{**row, "labels": [None, *row["labels"][1:]]} for row in rows]
-    trainer = PRMTrainer(backbone, settings(loss="mse"), train_dataset=rows, eval_dataset=unlabelled)
-    scores = PRMTrainer(backbone, settings(), train_dataset=rows, eval_dataset=unlabelled).evaluate()
+    trainer = PRMTrainer(backbone_folder, settings(loss="mse"), train_dataset=rows, eval_dataset=unlabelled)
+    scores = PRMTrainer(backbone_folder, settings(), train_dataset=rows, eval_dataset=unlabelled).evaluate()
     errors = []
     trainer.save_model()
     scorer = PRMScorer.from_pretrained(trainer.args.output_dir)
@@ -123,20 +127,22 @@ def test_the_loss_is_the_mean_over_labelled_steps_alone(backbone, settings):
     assert scores["eval_loss"] != trainer.evaluate()["eval_loss"]
 
 
-def test_resuming_goes_on_exactly(backbone, settings, tmp_path):
+def test_resuming_goes_on_exactly(backbone_folder, settings, tmp_path):
     rows = tiny.toy_rows(20)
-    whole = PRMTrainer(backbone, settings(max_steps=4), train_dataset=rows)
+    whole = PRMTrainer(backbone_folder, settings(max_steps=4), train_dataset=rows)
     whole.train()
     where = {"output_dir": str(tmp_path / "stopped"), "save_strategy": "steps", "save_steps": 2}
-    PRMTrainer(backbone, settings(max_steps=2, **where), train_dataset=rows).train()
-    again = PRMTrainer(backbone, settings(max_steps=4, **where), train_dataset=rows)
+    PRMTrainer(backbone_folder, settings(max_steps=2, **where), train_dataset=rows).train()
+    again = PRMTrainer(backbone_folder, settings(max_steps=4, **where), train_dataset=rows)
     again.train(resume_from_checkpoint=True)
     assert furthest(weights(whole.model), weights(again.model)) == 0
 
 
-def test_the_threshold_is_chosen_on_the_named_set_and_kept(backbone, settings):
+def test_the_threshold_is_chosen_on_the_named_set_and_kept(backbone_folder, settings):
     sets = {"test": tiny.toy_rows(12, 2), "dev": tiny.toy_rows(12, 3)}
-    trainer = PRMTrainer(backbone, settings(threshold_set="dev"), train_dataset=tiny.toy_rows(8), eval_dataset=sets)
+    trainer = PRMTrainer(
+        backbone_folder, settings(threshold_set="dev"), train_dataset=tiny.toy_rows(8), eval_dataset=sets
+    )
     found = trainer.evaluate()
     assert found["eval_test_threshold"] == found["eval_dev_threshold"] == trainer.threshold != 0.5
     trainer.save_model()
@@ -148,22 +154,22 @@ def test_the_threshold_is_chosen_on_the_named_set_and_kept(backbone, settings):
     assert "| test | 12 |" in card
 
 
-def test_mask_after_error_leaves_later_steps_out_of_training_alone(backbone, settings):
+def test_mask_after_error_leaves_later_steps_out_of_training_alone(backbone_folder, settings):
     rows = [{"prompt": "p", "completions": ["a", "b", "c"], "labels": [True, False, True]}, *tiny.toy_rows(3)]
-    trainer = PRMTrainer(backbone, settings(mask_after_error=True), train_dataset=rows, eval_dataset=rows)
+    trainer = PRMTrainer(backbone_folder, settings(mask_after_error=True), train_dataset=rows, eval_dataset=rows)
     batch = trainer.data_collator([trainer.train_dataset[0]])
     assert batch["labels"].tolist() == [[1.0, 0.0, -100.0]]
     batch = next(iter(trainer.get_eval_dataloader()))
     assert batch["labels"][0, :3].tolist() == [1.0, 0.0, 1.0]
 
 
-def test_balanced_classes_weigh_by_the_counts(backbone, settings):
+def test_balanced_classes_weigh_by_the_counts(backbone_folder, settings):
     rows = [{"prompt": "p", "completions": ["a", "b", "c", "d"], "labels": [True, True, True, False]}]
-    trainer = PRMTrainer(backbone, settings(balance_classes=True), train_dataset=rows)
+    trainer = PRMTrainer(backbone_folder, settings(balance_classes=True), train_dataset=rows)
     assert trainer.step_loss.class_weights == pytest.approx((2.0, 2 / 3))
 
 
-def test_push_to_hub_sends_the_folder_with_its_card(backbone, settings, monkeypatch):
+def test_push_to_hub_sends_the_folder_with_its_card(backbone_folder, settings, monkeypatch):
     sent = {}
 
     def upload(_, **given):
@@ -176,7 +182,9 @@ def test_push_to_hub_sends_the_folder_with_its_card(backbone, settings, monkeypa
     monkeypatch.setattr("huggingface_hub.HfApi.create_repo", lambda *_, **__: Repository())
     monkeypatch.setattr("huggingface_hub.HfApi.upload_folder", upload)
     args = settings(hub_model_id="someone/judge", max_steps=1)
-    trainer = PRMTrainer(backbone, args, train_dataset=tiny.toy_rows(8), eval_dataset={"toy": tiny.toy_rows(8, 1)})
+    trainer = PRMTrainer(
+        backbone_folder, args, train_dataset=tiny.toy_rows(8), eval_dataset={"toy": tiny.toy_rows(8, 1)}
+    )
     trainer.train()
     trainer.evaluate()
     trainer.push_to_hub(token="hf_none")

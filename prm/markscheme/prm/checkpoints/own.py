@@ -10,11 +10,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from markscheme.prm.calibration import Isotonic, Temperature
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from transformers import AutoTokenizer
 from transformers.utils.hub import cached_file
 
+from markscheme.prm.calibration import Isotonic, Temperature
 from markscheme.prm.checkpoints.base import Checkpoint
 from markscheme.prm.checkpoints.layouts import NumberedLayout, TurnsLayout
 from markscheme.prm.encode import EncoderConfig, StepEncoder

@@ -28,5 +28,5 @@ def fill_cache(model: PairClassifier, args: PRMConfig, sets: Sequence[StepDatase
                 total=sum(map(len, missing)), unit="token", desc="states", disable=args.disable_tqdm or not missing
             )
             with bar:
-                cache.fill(missing, batch_size=args.per_device_eval_batch_size, done=lambda count: bar.update(count))
+                cache.fill(missing, batch_size=args.per_device_eval_batch_size, done=bar.update)
     return cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import torch
 from torch import nn
 from transformers import PreTrainedModel
 
@@ -76,4 +77,6 @@ def adapt(model: PreTrainedModel, config: PeftConfig, args: PRMConfig) -> PreTra
         settings.modules_to_save = sorted({*(settings.modules_to_save or []), *heads})
     if args.gradient_checkpointing or getattr(args, "activation_checkpointing", False):
         model.enable_input_require_grads()
-    return cast("PreTrainedModel", get_peft_model(model, config))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(args.seed)
+        return cast("PreTrainedModel", get_peft_model(model, config))

@@ -47,7 +47,12 @@ def check_packing(model: nn.Module, readout: Readout, rows: Sequence[Encoded], c
     allowed = _TOLERANCE.get(first.dtype, 0.25) * (1 + float(flat.abs().max()))
     if not difference <= allowed:
         raise DataError(
-            f"packing: with this model ({type(model).__name__}) a packed solution sees its neighbours: its logits "
-            f"differ by {difference:.3g} from those it has alone; pass packing=False"
+            f"packing: with this model ({_name(model)}) a packed solution sees its neighbours: its logits differ by "
+            f"{difference:.3g} from those it has alone; pass packing=False"
         )
     return difference
+
+
+def _name(model: nn.Module) -> str:
+    config = getattr(model, "config", None)
+    return str(getattr(config, "model_type", type(model).__name__))

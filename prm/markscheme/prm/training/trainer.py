@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from accelerate.utils import gather_object
-from markscheme.prm.threshold import choose_threshold
 from transformers import AutoTokenizer, PreTrainedModel, Trainer
 from transformers.trainer_utils import EvalLoopOutput
 
@@ -18,8 +17,9 @@ from markscheme.prm.checkpoints.base import pad_id, sigmoid
 from markscheme.prm.checkpoints.own import PRMFile, make_layout, write_file
 from markscheme.prm.encode import LostStepsWarning
 from markscheme.prm.load import require_both
-from markscheme.prm.loss import balanced_weights
+from markscheme.prm.loss import IGNORED, balanced_weights
 from markscheme.prm.model.readout import StepBatch
+from markscheme.prm.threshold import choose_threshold
 from markscheme.prm.training.card import card
 from markscheme.prm.training.data import Data, StepCollator, StepDataset, dataset_of
 from markscheme.prm.training.evaluation import measure
@@ -40,10 +40,10 @@ _BATCH = ("input_ids", "attention_mask", "position_ids", "step_positions", "step
 class PRMTrainer(Trainer):
     """Trains a process reward model.
 
-    Data are encoded once, by the encoder that scoring uses; what is lost is counted and shown. The loss is the mean over
-    all labelled steps of an optimiser step, whatever number of rows, packs, accumulated batches or processes they are
-    spread over. Each evaluation measures steps and solutions; each checkpoint holds the weights as transformers saves
-    them, ``prm_config.json`` and a model card with the last figures.
+    Data are encoded once, by the encoder that scoring uses; what is lost is counted and shown. The loss is the mean
+    over all labelled steps of an optimiser step, whatever number of rows, packs, accumulated batches or processes they
+    are spread over. Each evaluation measures steps and solutions; each checkpoint holds the weights as transformers
+    saves them, ``prm_config.json`` and a model card with the last figures.
 
     Args:
         model: a backbone's name or folder, on which ``args.head`` is put; or a model that ends in it already.
@@ -153,10 +153,8 @@ class PRMTrainer(Trainer):
             return
         from markscheme.prm.training.cache import fill_cache  # noqa: PLC0415 - the head pair alone
 
-        sets = [
-            self.train_dataset,
-            *(self.eval_dataset.values() if isinstance(self.eval_dataset, dict) else [self.eval_dataset]),
-        ]
+        held: Any = self.eval_dataset
+        sets = [self.train_dataset, *(held.values() if isinstance(held, dict) else [held])]
         cache = fill_cache(cast("Any", self.model), self.args, [one for one in sets if isinstance(one, StepDataset)])
         self._masked.cache = self._plain.cache = cache
 
@@ -190,10 +188,9 @@ class PRMTrainer(Trainer):
         num_items_in_batch: Tensor | int | None = None,
     ) -> Any:
         """The loss of a batch: a share of the optimiser step's mean over its labelled steps."""
-        batch = StepBatch(**{name: inputs.get(name) for name in _BATCH})
-        z = self.readout(model, batch)
+        z = self.readout(model, _batch_of(inputs))
         loss = self.step_loss(z, inputs["labels"], items=num_items_in_batch)
-        if num_items_in_batch is not None and self.model.training:
+        if num_items_in_batch is not None:
             loss = loss * self.accelerator.num_processes  # gradients are averaged over processes
         return (loss, z) if return_outputs else loss
 
@@ -220,46 +217,42 @@ class PRMTrainer(Trainer):
     def evaluation_loop(
         self,
         dataloader: Any,
-        description: str,
-        prediction_loss_only: bool | None = None,  # noqa: ARG002, FBT001 - transformers' own signature
+        description: str,  # noqa: ARG002 - transformers' own signature
+        prediction_loss_only: bool | None = None,  # noqa: ARG002, FBT001 - the same
         ignore_keys: list[str] | None = None,  # noqa: ARG002 - the same
         metric_key_prefix: str = "eval",
     ) -> EvalLoopOutput:
         """Score a set, each solution once whatever the number of processes, and measure."""
         data = cast("StepDataset", dataloader.dataset)
         model = self._evaluated()
-        scores: dict[int, list[float]] = {}
-        weight, total = torch.zeros(()), torch.zeros(())
+        logits: dict[int, list[float]] = {}
         for inputs in dataloader:
             held = self._prepare_inputs(inputs)
             with self.compute_loss_context_manager():
-                loss, z = self.compute_loss(model, held, return_outputs=True)
-            part = self.step_loss.weight_of(held["labels"]).cpu()
-            weight, total = weight + part, total + loss.float().cpu() * part
+                z = self.readout(model, _batch_of(held))
             known = (held["step_positions"] >= 0).sum(1).tolist()
             for place, values, count in zip(held["places"].tolist(), z.float().cpu().tolist(), known, strict=True):
-                scores[place] = [sigmoid(value) for value in values[:count]]
+                logits[place] = values[:count]
             self.control = self.callback_handler.on_prediction_step(self.args, self.state, self.control)
-        sums = (float(weight), float(total))
-        if self.args.world_size > 1:
-            gathered = cast("list[Any]", gather_object([(scores, *sums)]))
-            scores = {place: values for part, *_ in gathered for place, values in part.items()}
-            sums = (sum(each[1] for each in gathered), sum(each[2] for each in gathered))
-        found = self._measure(data, [scores[place] for place in range(len(data))], metric_key_prefix)
-        found["loss"] = sums[1] / sums[0] if sums[0] else None
+        if self.args.world_size > 1:  # a set that does not divide by the processes is filled up with rows of its own
+            logits = {place: values for part in cast("Any", gather_object([logits])) for place, values in part.items()}
+        found = self._measure(data, [logits[place] for place in range(len(data))], metric_key_prefix)
         metrics = {f"{metric_key_prefix}_{name}": value for name, value in found.items() if value is not None}
         return EvalLoopOutput(predictions=cast("Any", None), label_ids=None, metrics=metrics, num_samples=len(data))
 
-    def _measure(self, data: StepDataset, scores: list[list[float]], prefix: str) -> dict[str, float | None]:
+    def _measure(self, data: StepDataset, logits: list[list[float]], prefix: str) -> dict[str, float | None]:
         whole = [
-            [*found, *[math.nan] * (len(sample.completions) - len(found))]
-            for sample, found in zip(data.samples, scores, strict=True)
+            [*map(sigmoid, found), *[math.nan] * (len(sample.completions) - len(found))]
+            for sample, found in zip(data.samples, logits, strict=True)
         ]
         name = prefix.removeprefix("eval").strip("_") or "eval"
         if name == self.args.threshold_set:
             self.threshold = choose_threshold(data.samples, whole, name).value
         found = measure(data.samples, whole, self.threshold)
-        self.measured[name] = dict(found)
+        targets = [target for place in range(len(data)) for target in data.one(place).labels]
+        flat = torch.tensor([IGNORED if target is None else target for target in targets])
+        found["loss"] = float(self.step_loss(torch.tensor([z for row in logits for z in row]), flat))
+        self.measured[name] = found
         return {**found, "threshold": self.threshold}
 
     def _evaluated(self) -> Any:
@@ -310,6 +303,10 @@ class PRMTrainer(Trainer):
         """Write the card; ``push_to_hub`` calls this."""
         if self.is_world_process_zero():
             self._write_card(Path(self.args.output_dir))
+
+
+def _batch_of(inputs: Mapping[str, Any]) -> StepBatch:
+    return StepBatch(**{name: inputs.get(name) for name in _BATCH})
 
 
 def _warn(args: PRMConfig, sentence: str) -> None:
