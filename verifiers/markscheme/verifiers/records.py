@@ -112,8 +112,8 @@ class LineFile(Generic[V]):
                 raise _not_ours(self.path, line.line, self._noun)
             if self._digests.get(row) != line.fields["digest"]:
                 raise DataError(
-                    f"{line.where}: the {self._noun} on row {row} is of another input, or was reached with other settings; "
-                    "choose another -o, or pass --fresh to start over"
+                    f"{line.where}: the {self._noun} on row {row} is of another input, or was reached with other "
+                    "settings; choose another -o, or pass --fresh to start over"
                 )
             try:
                 self.done[row] = self._kind.model_validate(line.fields)

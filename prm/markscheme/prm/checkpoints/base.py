@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import torch
 
 from markscheme.prm.model.batching import pad_ids, padded
+from markscheme.prm.model.logps import token_logps
 
 if TYPE_CHECKING:
     from markscheme.prm.calibration import Calibrator
@@ -102,7 +103,8 @@ class ImplicitCheckpoint:
     def logits(self, rows: Sequence[Encoded]) -> list[list[float]]:
         """Give q of each kept step, or its increase, from one forward pass of each model over all rows."""
         ids, mask = (part.to(self.model.device) for part in pad_ids([row.ids for row in rows], pad_id(self.tokenizer)))
-        ratio = self._logp(self.model, ids, mask) - self._logp(self.reference, ids, mask)  # (B, T-1), of tokens 1 … T-1
+        logps = [token_logps(model, ids, mask, self.chunk) for model in (self.model, self.reference)]
+        ratio = logps[0] - logps[1]  # (B, T-1), of tokens 1 … T-1
         found = []
         for one, row in zip(ratio.double().cpu(), rows, strict=True):
             sums = torch.cat([one.new_zeros(1), one.cumsum(0)])  # sums[t]: over tokens 1 … t
@@ -112,18 +114,6 @@ class ImplicitCheckpoint:
                 values = [value - before for value, before in zip(values, [0.0, *values], strict=False)]
             found.append(values)
         return found
-
-    def _logp(self, model: PreTrainedModel, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Give log π of each token but the first, given those before. (B, T-1), float32."""
-        device = model.device
-        hidden = model.base_model(input_ids=ids.to(device), attention_mask=mask.to(device), use_cache=False)[0]
-        pieces = []
-        for start in range(0, ids.shape[1] - 1, self.chunk):
-            stop = min(start + self.chunk, ids.shape[1] - 1)
-            logits = model.get_output_embeddings()(hidden[:, start:stop]).float()
-            chosen = logits.gather(-1, ids[:, start + 1 : stop + 1].to(device)[..., None])[..., 0]
-            pieces.append((chosen - logits.logsumexp(-1)).to(ids.device))
-        return torch.cat(pieces, dim=1)
 
     def rewards(self, logits: Sequence[float]) -> list[float]:
         """Rewards in the authors' own unit: q itself."""
