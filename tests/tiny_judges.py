@@ -149,6 +149,24 @@ def save_pure(folder: Path) -> Path:
     return folder
 
 
+def save_small_judge(folder: Path) -> Path:
+    """A token classifier of a few thousand weights, as TRL's former PRMTrainer left them."""
+    torch.manual_seed(0)
+    tokenizer = small_tokenizer()
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = Qwen2Config(
+        vocab_size=len(tokenizer) + 4,
+        num_key_value_heads=1,
+        max_position_embeddings=512,
+        initializer_range=0.3,
+        num_labels=2,
+        **sizes,
+    )
+    Qwen2ForTokenClassification(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
 def save_causal(folder: Path, kind: str, seed: int = 0) -> Path:
     """A plain language model: Qwen's, Llama's, Mistral's, or a small one of Qwen's kind."""
     torch.manual_seed(seed)

@@ -13,9 +13,9 @@ from markscheme.prm.model.batching import pad_ids, padded
 from markscheme.prm.model.logps import token_logps
 
 if TYPE_CHECKING:
-    from markscheme.prm.calibration import Calibrator
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from markscheme.prm.calibration import Calibrator
     from markscheme.prm.checkpoints.layouts import Layout
     from markscheme.prm.encode import Encoded
     from markscheme.prm.model.readout import Readout

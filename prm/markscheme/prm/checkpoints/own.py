@@ -116,7 +116,7 @@ def make_layout(tokenizer: Any, name: LayoutName, config: EncoderConfig) -> tupl
         return NumberedLayout(tokenizer, last_token(tokenizer, config.separator), config.max_length), 1
     if name == "turns":
         return TurnsLayout(tokenizer, last_token(tokenizer, "+"), config.max_length), 1
-    encoder = StepEncoder(tokenizer, config)
+    encoder = StepEncoder(tokenizer, config, warn=False)
     return encoder, len(encoder.separator_ids)
 
 
