@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from markscheme.prm.protocol import StepScorer
 from markscheme.verifiers.errors import DataError, StepDataError
+from markscheme.verifiers.jsonl import read_rows
 from markscheme.verifiers.records import LineFile, fingerprint
 
 CHUNK = 64
@@ -61,7 +62,44 @@ class ScoreFile(LineFile[StepScores]):
 
     def __init__(self, path: Path, solutions: Sequence[Solution], judge: str, *, fresh: bool = False) -> None:
         digests = {one.row: fingerprint(judge, one.problem, list(one.steps)) for one in solutions}
-        super().__init__(path, digests, StepScores, fresh=fresh, noun="row of scores")
+        super().__init__(path, digests, StepScores, fresh=fresh, noun="line of scores")
+
+
+def read_scores(path: Path, solutions: Sequence[Solution]) -> list[StepScores]:
+    """Read a file of scores: a row a solution in their order, or rows that are numbered by ``row``.
+
+    Raises:
+        DataError: a row has no ``scores``, or the rows are not those of the solutions.
+        OSError: the file cannot be read.
+    """
+    lines: dict[int, StepScores] = {}
+    for row in read_rows(path):
+        scores = row.fields.get("scores")
+        if not isinstance(scores, list):
+            raise DataError(f"{row.where}: no 'scores': expected a list with a number or null for each step")
+        number = row.fields.get("row", row.number)
+        try:
+            line = StepScores.model_validate(
+                {"scores": [None if score is None else float(score) for score in scores], **_error_of(row.fields)}
+            )
+        except (TypeError, ValueError):
+            raise DataError(
+                f"{row.where}: 'scores': expected a number or null for each step, found {scores!r:.60}"
+            ) from None
+        if number in lines:
+            raise DataError(f"{row.where}: row {number} has scores already")
+        lines[number] = line
+    missing = [one.row for one in solutions if one.row not in lines]
+    if missing or len(lines) != len(solutions):
+        raise DataError(
+            f"{path}: it has the scores of {len(lines)} solutions, but {len(solutions)} are to be judged"
+            + (f"; row {missing[0]} has none" if missing else "")
+        )
+    return [lines[one.row] for one in solutions]
+
+
+def _error_of(fields: Mapping[str, object]) -> dict[str, str]:
+    return {"error": str(fields["error"])} if fields.get("error") else {}
 
 
 def judge_solutions(

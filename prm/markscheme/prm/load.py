@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -112,6 +113,32 @@ def load_samples(
         shown = "; ".join(f"row {row}: {why}" for row, _, why in loaded.skipped[:5])
         warnings.warn(f"{left}: {shown}{' …' if len(loaded.skipped) > 5 else ''}", SkippedRowsWarning, stacklevel=2)
     return loaded
+
+
+def problems_of(path: Path | str) -> list[str]:
+    """Return the problems of a file, labelled or not: what to look for test problems in.
+
+    Raises:
+        DataError: a row has no ``problem``, ``prompt`` or ``question``, or the file is no JSON Lines file.
+        OSError: the file cannot be read.
+    """
+    found = []
+    for row in read_rows(Path(path)):
+        fields = row.fields
+        if isinstance(fields.get("question"), Mapping):  # PRM800K
+            fields = dict(fields["question"])
+        elif isinstance(fields.get("input"), str):  # Math-Shepherd
+            fields = {"problem": re.split(r"\s*Step 1\s*:", fields["input"])[0]}
+        named = next((fields[name] for name in _PROBLEMS if fields.get(name)), None)
+        if isinstance(named, list):  # messages
+            named = next((one.get("content") for one in reversed(named) if one.get("role") == "user"), None)
+        if not isinstance(named, str):
+            raise DataError(f"{row.where}: no problem: looked for {', '.join(_PROBLEMS)}")
+        found.append(named)
+    return found
+
+
+_PROBLEMS = ("problem", "prompt", "question", "modified_question")
 
 
 def reasons(error: ValidationError) -> str:

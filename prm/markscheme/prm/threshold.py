@@ -12,6 +12,8 @@ from markscheme.prm.metrics.scores import Scores, checked, harmonic, mean, padde
 from markscheme.prm.schema import StepSample
 from markscheme.verifiers.errors import DataError
 
+_BOTH = "solutions with and without an error are needed to choose a threshold on"
+
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
@@ -61,7 +63,7 @@ def choose_threshold(samples: Sequence[StepSample], scores: Sequence[Scores], da
     for high in sorted({edge for edge in (*starts, *ends) if 0 <= edge <= 1} | {1.0}):
         f1 = counts.f1()  # of every threshold in (low, high]
         if f1 is None:
-            raise DataError(f"{data}: solutions with and without an error are needed to choose a threshold on")
+            raise DataError(f"{data}: {_BOTH}")
         if f1 > best + _SAME or (f1 > best - _SAME and high - low > width):
             middle = (low + high) / 2
             best, value, width = max(best, f1), middle if middle > low else high, high - low
@@ -69,6 +71,21 @@ def choose_threshold(samples: Sequence[StepSample], scores: Sequence[Scores], da
         counts.add(ends.get(high, ()), -1)
         low = high
     return Threshold(value, best, data, len(samples))
+
+
+def require_both_groups(samples: Sequence[StepSample], data: str) -> None:
+    """Raise where no threshold could be chosen on a set, whatever the scores: before a judge has worked for it.
+
+    Raises:
+        DataError: no subset has solutions both with and without an error.
+        StepDataError: labels do not tell the first error; it lists the rows.
+    """
+    groups = {
+        (sample.subset or sample.source, gold == -1)
+        for sample, gold in zip(samples, first_errors(samples), strict=True)
+    }
+    if not any((name, not right) in groups for name, right in groups):
+        raise DataError(f"{data}: {_BOTH}")
 
 
 def hits(found: Scores, gold: int) -> tuple[float, float]:

@@ -1,0 +1,19 @@
+"""``markscheme prm``: the judge of steps, a module a subcommand."""
+
+from __future__ import annotations
+
+import typer
+
+from markscheme.cli.prm.eval import evaluate
+
+prm = typer.Typer(name="prm", help="Judges of steps: process reward models.", no_args_is_help=True)
+
+
+@prm.callback()
+def _group() -> None:
+    """Judges of steps: process reward models."""
+
+
+prm.command("eval")(evaluate)
+
+__all__ = ["prm"]
