@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from markscheme.prm.checkpoints.own import PRMFile
 
-_COLUMNS = {
+COLUMNS = {
     "processbench_f1": "F1 of the first error",
     "acc_error": "found",
     "acc_correct": "left alone",
@@ -76,10 +76,10 @@ def table(metrics: Mapping[str, Mapping[str, float | None]], threshold_source: s
     """The measured figures, a row for each set; a set that chose the threshold is marked."""
     if not metrics:
         return "Nothing was measured."
-    head = "| set | solutions | " + " | ".join(_COLUMNS.values()) + " |\n|" + "---|" * (len(_COLUMNS) + 2)
+    head = "| set | solutions | " + " | ".join(COLUMNS.values()) + " |\n|" + "---|" * (len(COLUMNS) + 2)
     rows = [
         f"| {name}{' (chose the threshold)' if name == threshold_source else ''} | {_show(found.get('solutions'))} | "
-        + " | ".join(_show(found.get(column)) for column in _COLUMNS)
+        + " | ".join(_show(found.get(column)) for column in COLUMNS)
         + " |"
         for name, found in metrics.items()
     ]
