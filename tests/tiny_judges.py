@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,16 @@ def qwen_tokenizer() -> PreTrainedTokenizerFast:
     made.decoder = decoders.ByteLevel()
     trained = _trained(made, 420)
     return _wrap(_placed(trained, QWEN_SPECIAL), CHATML, bos=None, eos="<|im_end|>", pad="<|endoftext|>")
+
+
+def small_tokenizer() -> PreTrainedTokenizerFast:
+    """Qwen's kind with a small vocabulary, for training."""
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = _split(SPLIT.replace("{1,3}", ""))
+    made.decoder = decoders.ByteLevel()
+    trained = _trained(made, 320)
+    special = {token: 320 + place for place, token in enumerate(QWEN_SPECIAL)}
+    return _wrap(_placed(trained, special), CHATML, bos=None, eos="<|im_end|>", pad="<|endoftext|>")
 
 
 def llama_tokenizer() -> PreTrainedTokenizerFast:
@@ -138,8 +149,26 @@ def save_pure(folder: Path) -> Path:
     return folder
 
 
+def save_small_judge(folder: Path) -> Path:
+    """A token classifier of a few thousand weights, as TRL's former PRMTrainer left them."""
+    torch.manual_seed(0)
+    tokenizer = small_tokenizer()
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = Qwen2Config(
+        vocab_size=len(tokenizer) + 4,
+        num_key_value_heads=1,
+        max_position_embeddings=512,
+        initializer_range=0.3,
+        num_labels=2,
+        **sizes,
+    )
+    Qwen2ForTokenClassification(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
 def save_causal(folder: Path, kind: str, seed: int = 0) -> Path:
-    """A plain language model: Qwen's, Llama's or Mistral's."""
+    """A plain language model: Qwen's, Llama's, Mistral's, or a small one of Qwen's kind."""
     torch.manual_seed(seed)
     sizes = {
         "hidden_size": 16,
@@ -157,6 +186,10 @@ def save_causal(folder: Path, kind: str, seed: int = 0) -> Path:
         model, tokenizer = MistralForCausalLM(MistralConfig(vocab_size=32000, **sizes)), mistral_tokenizer(MISTRAL)
     elif kind == "llama":
         model, tokenizer = LlamaForCausalLM(LlamaConfig(vocab_size=128256, **sizes)), llama_tokenizer()
+    elif kind == "small":
+        tokenizer = small_tokenizer()
+        sizes["initializer_range"] = 0.1
+        model = Qwen2ForCausalLM(Qwen2Config(vocab_size=len(tokenizer) + 4, **sizes))
     else:
         model, tokenizer = Qwen2ForCausalLM(qwen_config()), qwen_tokenizer()
     model.save_pretrained(folder)
@@ -250,3 +283,19 @@ def _wrap(
     found = PreTrainedTokenizerFast(tokenizer_object=made, bos_token=bos, eos_token=eos, pad_token=pad, unk_token=unk)
     found.chat_template = template
     return found
+
+
+def toy_rows(count: int, seed: int = 0) -> list[dict[str, Any]]:
+    """Sums, some of them wrong: labelled solutions of one to four steps."""
+    rng = random.Random(seed)
+    rows = []
+    for place in range(count):
+        steps, labels = [], []
+        for _ in range(rng.randint(1, 4)):
+            one, two, right = rng.randint(1, 9), rng.randint(1, 9), rng.random() < 0.6
+            steps.append(f"{one} + {two} = {one + two if right else rng.choice([1, 2, 3])}.")
+            labels.append(right)
+        rows.append(
+            {"prompt": f"Add them up, number {place}.", "completions": steps, "labels": labels, "subset": "toy"}
+        )
+    return rows

@@ -36,13 +36,20 @@ class StepEncoder:
         tokenizer: of the backbone.
         config: the layout; or its fields as keywords.
         strict: raise DataError when a step is lost, rather than count it.
+        warn: of the first solution of which steps are lost; whoever shows the report himself says no.
 
     Raises:
         DataError: the tokenizer cannot write the separator, or has no chat template where one is asked for.
     """
 
     def __init__(
-        self, tokenizer: Tokenizer, config: EncoderConfig | None = None, *, strict: bool = False, **fields: Any
+        self,
+        tokenizer: Tokenizer,
+        config: EncoderConfig | None = None,
+        *,
+        strict: bool = False,
+        warn: bool = True,
+        **fields: Any,
     ) -> None:
         config = config or EncoderConfig()
         config = EncoderConfig.model_validate({**config.model_dump(), **fields})
@@ -54,6 +61,7 @@ class StepEncoder:
         self.tokenizer = tokenizer
         self.config = config
         self.strict = strict
+        self.warn = warn
         self.report = EncodingReport()
         """All that this encoder has encoded so far."""
         self._joiner = Joiner(tokenizer)
@@ -76,7 +84,7 @@ class StepEncoder:
                 is lost.
         """
         encoded, held = self._encode(prompt, steps)
-        if encoded.lost and not self.report.lost:
+        if encoded.lost and self.warn and not self.report.lost:
             warnings.warn(
                 f"{self._lost(encoded)} and are lost; later ones are only counted, in StepEncoder.report",
                 LostStepsWarning,

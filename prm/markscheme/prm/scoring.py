@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 
 from markscheme.prm.aggregate import Aggregation, aggregate
-from markscheme.prm.checkpoints.base import AnyCheckpoint, sigmoid
+from markscheme.prm.checkpoints.base import AnyCheckpoint, probability
 from markscheme.prm.encode import LostStepsWarning
 from markscheme.prm.model.batching import batches_by_length
 from markscheme.verifiers.errors import DataError, StepDataError
@@ -119,7 +119,7 @@ class PRMScorer:
             DataError: a step is empty or holds the separator, or, if ``strict``, is lost.
         """
         encoded = self.checkpoint.encode(problem, steps)
-        return [sigmoid(z) for z in self._run([encoded], [len(steps)], None)[0]]
+        return self._probabilities(self._run([encoded], [len(steps)], None)[0])
 
     def score_many(self, items: Iterable[Item], *, done: Callable[[int], None] | None = None) -> list[list[float]]:
         """Score many solutions, in batches of like length; results are in the items' order.
@@ -131,10 +131,10 @@ class PRMScorer:
         Raises:
             StepDataError: solutions that cannot be laid out; it lists every one.
         """
-        return [[sigmoid(z) for z in row] for row in self.logits_many(items, done=done)]
+        return [self._probabilities(row) for row in self.logits_many(items, done=done)]
 
     def rewards_many(self, items: Iterable[Item], *, done: Callable[[int], None] | None = None) -> list[list[float]]:
-        """Rewards in the unit of the checkpoint's authors: PURE's p₊ - p₋, EurusPRM's q; else the probabilities."""
+        """Rewards in the unit of the checkpoint's authors, uncalibrated: PURE's p₊ - p₋, EurusPRM's q, else p."""
         return [self.checkpoint.rewards(row) for row in self.logits_many(items, done=done)]
 
     def logits_many(self, items: Iterable[Item], *, done: Callable[[int], None] | None = None) -> list[list[float]]:
@@ -155,6 +155,9 @@ class PRMScorer:
     ) -> float:
         """One score for a solution; see `aggregate`."""
         return aggregate(self.score(problem, steps), aggregation, temperature)
+
+    def _probabilities(self, logits: Sequence[float]) -> list[float]:
+        return [z if math.isnan(z) else probability(self.checkpoint, z) for z in logits]
 
     def _run(
         self, rows: Sequence[Encoded], counts: Sequence[int], done: Callable[[int], None] | None

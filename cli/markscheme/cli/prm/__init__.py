@@ -5,6 +5,8 @@ from __future__ import annotations
 import typer
 
 from markscheme.cli.prm.eval import evaluate
+from markscheme.cli.prm.score import score
+from markscheme.cli.prm.train import train
 
 prm = typer.Typer(name="prm", help="Judges of steps: process reward models.", no_args_is_help=True)
 
@@ -15,5 +17,7 @@ def _group() -> None:
 
 
 prm.command("eval")(evaluate)
+prm.command()(train)
+prm.command()(score)
 
 __all__ = ["prm"]

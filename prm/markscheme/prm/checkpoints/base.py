@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import torch
 
@@ -15,6 +15,7 @@ from markscheme.prm.model.logps import token_logps
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from markscheme.prm.calibration import Calibrator
     from markscheme.prm.checkpoints.layouts import Layout
     from markscheme.prm.encode import Encoded
     from markscheme.prm.model.readout import Readout
@@ -36,7 +37,7 @@ class Checkpoint:
             ``difference`` p - (1 - p).
         separator_length: tokens between a step's text and its position, the position included.
         threshold: p below which a step counts as wrong, where the checkpoint names one.
-        details: what its own file says of it.
+        calibration: applied to the probability, where the checkpoint brings one.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Checkpoint:
     reward: Reward = "probability"
     separator_length: int = 1
     threshold: float = 0.5
-    details: dict[str, Any] = field(default_factory=dict)
+    calibration: Calibrator | None = None
 
     def encode(self, problem: str, steps: Sequence[str]) -> Encoded:
         """Lay one solution out."""
@@ -92,7 +93,7 @@ class ImplicitCheckpoint:
     accumulate: bool = True
     chunk: int = 1024
     threshold: float = 0.5
-    details: dict[str, Any] = field(default_factory=dict)
+    calibration: Calibrator | None = None
 
     def encode(self, problem: str, steps: Sequence[str]) -> Encoded:
         """Lay one solution out."""
@@ -117,6 +118,12 @@ class ImplicitCheckpoint:
     def rewards(self, logits: Sequence[float]) -> list[float]:
         """Rewards in the authors' own unit: q itself."""
         return list(logits)
+
+
+def probability(checkpoint: AnyCheckpoint, logit: float) -> float:
+    """The calibrated probability that a step is right."""
+    value = sigmoid(logit)
+    return value if checkpoint.calibration is None else checkpoint.calibration.apply(value)
 
 
 AnyCheckpoint = Checkpoint | ImplicitCheckpoint

@@ -49,6 +49,7 @@ class NumberedLayout:
             prompt_separator="",
             max_length=max_length,
             strip=False,
+            warn=False,
         )
 
     def encode(self, problem: str, steps: Sequence[str]) -> Encoded:

@@ -14,9 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from transformers import AutoTokenizer
 from transformers.utils.hub import cached_file
 
+from markscheme.prm.calibration import Isotonic, Temperature
 from markscheme.prm.checkpoints.base import Checkpoint
+from markscheme.prm.checkpoints.layouts import NumberedLayout, TurnsLayout
 from markscheme.prm.encode import EncoderConfig, StepEncoder
-from markscheme.prm.model.causal import lm_model
+from markscheme.prm.model.causal import last_token, lm_model
 from markscheme.prm.model.pair import load_pair_model
 from markscheme.prm.model.readout import readout_from
 from markscheme.prm.model.token import load_token_model, token_model
@@ -25,9 +27,12 @@ from markscheme.verifiers.errors import DataError
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+    from markscheme.prm.checkpoints.layouts import Layout
+
 FILE = "prm_config.json"
 ADAPTER = "adapter_config.json"
 Head = Literal["linear", "mlp", "lm", "pair"]
+LayoutName = Literal["steps", "numbered", "turns"]
 
 
 class PRMFile(BaseModel):
@@ -42,12 +47,16 @@ class PRMFile(BaseModel):
     """How a step's logit is read: ``kind`` and its settings."""
     encoder: EncoderConfig
     """How a problem and its steps are laid out."""
+    layout: LayoutName = "steps"
+    """steps: as StepEncoder lays them out; numbered: as Math-Shepherd; turns: as RLHFlow."""
     base_model: str = ""
     """What the training began with."""
     threshold: float = Field(default=0.5, ge=0, le=1)
     """The score below which a step counts as wrong."""
     threshold_source: str = ""
     """The data that chose the threshold; empty: nothing did."""
+    calibration: Temperature | Isotonic | None = Field(default=None, discriminator="kind")
+    """Applied to scores; the threshold is of calibrated scores."""
     training: dict[str, Any] = Field(default_factory=dict)
     """The loss, the data's counts, the seed."""
     metrics: dict[str, dict[str, float | None]] = Field(default_factory=dict)
@@ -82,17 +91,53 @@ def load_own(folder: str | Path, *, max_length: int | None = None, **kwargs: Any
     adapter = cached_file(str(folder), ADAPTER, _raise_exceptions_for_missing_entries=False)
     model = _whole(folder, file, **kwargs) if adapter is None else _adapted(folder, file, **kwargs)
     config = file.encoder if max_length is None else file.encoder.model_copy(update={"max_length": max_length})
-    layout = StepEncoder(tokenizer, config)
+    layout, separator_length = make_layout(tokenizer, file.layout, config)
     return Checkpoint(
         "markscheme",
         model.eval(),
         tokenizer,
         layout,
         readout_from(file.readout),
-        separator_length=len(layout.separator_ids),
+        separator_length=separator_length,
         threshold=file.threshold,
-        details=file.model_dump(),
+        calibration=file.calibration,
     )
+
+
+def make_layout(tokenizer: Any, name: LayoutName, config: EncoderConfig) -> tuple[Layout, int]:
+    """Make a layout, for training and scoring alike.
+
+    Returns:
+        The layout, and how many tokens stand between a step's text and its position, the position included.
+    """
+    if name == "numbered":
+        if not isinstance(config.separator, str):
+            return NumberedLayout(tokenizer, config.separator[-1], config.max_length), 1
+        return NumberedLayout(tokenizer, last_token(tokenizer, config.separator), config.max_length), 1
+    if name == "turns":
+        return TurnsLayout(tokenizer, last_token(tokenizer, "+"), config.max_length), 1
+    encoder = StepEncoder(tokenizer, config, warn=False)
+    return encoder, len(encoder.separator_ids)
+
+
+def update_file(folder: str | Path, **changes: Any) -> PRMFile:
+    """Change a local checkpoint's ``prm_config.json``: its threshold, its calibration.
+
+    Raises:
+        DataError: the folder has none, or a change does not fit.
+    """
+    held = read_file(folder).model_dump()
+    try:
+        file = PRMFile.model_validate({**held, **changes})
+    except ValidationError as error:
+        raise DataError(f"{folder}: {error}") from error
+    write_file(folder, file)
+    return file
+
+
+def write_file(folder: str | Path, file: PRMFile) -> None:
+    """Write a checkpoint's ``prm_config.json``."""
+    (Path(folder) / FILE).write_text(file.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
 def _whole(folder: str | Path, file: PRMFile, **kwargs: Any) -> PreTrainedModel:

@@ -49,6 +49,7 @@ def load_qwen(folder: str | Path, *, max_length: int | None = None, **kwargs: An
         separator=QWEN_SEPARATOR,
         system=QWEN_SYSTEM,
         max_length=_limit(model, max_length),
+        warn=False,
     )
     if len(layout.separator_ids) != 1:
         raise DataError(f"{folder}: {QWEN_SEPARATOR} is no token of this tokenizer; is this Qwen2.5-Math-PRM?")
@@ -150,6 +151,7 @@ def load_trl(folder: str | Path, *, separator: str = "\n", max_length: int | Non
         prompt_separator="",
         separator_in_step="allow",
         max_length=_limit(model, max_length),
+        warn=False,
     )
     return Checkpoint(
         "trl", model.eval(), tokenizer, layout, TokenReadout(), separator_length=len(layout.separator_ids)

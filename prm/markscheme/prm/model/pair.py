@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import TokenClassifierOutput
 
-from markscheme.prm.model.token import refuse_encoders, refuse_missing
+from markscheme.prm.model.token import quiet_loading, refuse_encoders, refuse_missing
 
 
 class PairClassifier(PreTrainedModel):
@@ -126,7 +126,8 @@ def pair_model(
     config = AutoConfig.from_pretrained(backbone)
     refuse_encoders(config, backbone)
     config.prm_head, config.prm_pair_width, config.prm_pair_dropout = "pair", width, dropout
-    inner = AutoModel.from_pretrained(backbone, config=config, dtype=dtype, **kwargs)
+    with quiet_loading():
+        inner = AutoModel.from_pretrained(backbone, config=config, dtype=dtype, **kwargs)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return PairClassifier(config, inner)

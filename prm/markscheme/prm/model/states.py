@@ -114,7 +114,7 @@ class StateCache:
         *,
         batch_size: int = 16,
         batch_tokens: int = 8192,
-        done: Callable[[int], None] | None = None,
+        done: Callable[[int], object] | None = None,
     ) -> int:
         """Compute what is missing.
 

@@ -8,6 +8,8 @@ weights named ``model.*`` and ``score.*``.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -15,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoModelForTokenClassification, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import TokenClassifierOutput
+from transformers.utils import logging
 
 from markscheme.verifiers.errors import DataError
 
@@ -112,7 +115,7 @@ def token_model(
     refuse_encoders(config, backbone)
     config.num_labels = 2
     config.id2label, config.label2id = {0: "wrong", 1: "right"}, {"wrong": 0, "right": 1}
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), quiet_loading():
         torch.manual_seed(seed)
         if head == "linear" and type(config) in AutoModelForTokenClassification._model_mapping:
             model = AutoModelForTokenClassification.from_pretrained(backbone, config=config, dtype=dtype, **kwargs)
@@ -170,6 +173,17 @@ def refuse_missing(folder: str | Path, info: dict[str, Any]) -> None:
             f"{folder}: {len(missing)} weights are missing and {len(info['mismatched_keys'])} have another shape "
             f"({shown}); expected a trained step classifier of this layout, so name the right `format`"
         )
+
+
+@contextlib.contextmanager
+def quiet_loading() -> Iterator[None]:
+    """Hold back transformers' report that a new head is new, and that the old one is not used."""
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
 
 
 def refuse_encoders(config: PreTrainedConfig, backbone: str | Path) -> None:
