@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from markscheme.prm.encode import StepEncoder
     from markscheme.prm.encoding import Encoded, EncoderConfig, EncodingReport, LostStepsWarning
     from markscheme.prm.likelihood import LikelihoodScorer
-    from markscheme.prm.load import Loaded, load_samples, require_both
+    from markscheme.prm.load import Loaded, load_samples, require_both, samples_from_rows
     from markscheme.prm.protocol import StepScorer
     from markscheme.prm.schema import Message, StepSample
     from markscheme.prm.segment import StepSpan, StepSplitter, token_steps
@@ -43,6 +43,7 @@ _HOMES = {
     "load_samples": "load",
     "reliability_plot": "calibration",
     "require_both": "load",
+    "samples_from_rows": "load",
     "token_steps": "segment",
 }
 
@@ -69,6 +70,7 @@ __all__ = [
     "load_samples",
     "reliability_plot",
     "require_both",
+    "samples_from_rows",
     "token_steps",
 ]
 
