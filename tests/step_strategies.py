@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+import profiles  # noqa: F401 - sets how many examples are drawn
 from markscheme.prm.schema import StepSample
 
 Draw = Callable[..., Any]

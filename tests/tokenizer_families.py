@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -102,7 +103,10 @@ def _llama() -> Tokenizer:
     # The pieces are learnt inside words: without a pre-tokenizer a line would be one word.
     made = _trained(model, trainer, pre_tokenizers.Split(Regex("▁[^▁]*"), "isolated"), decoder, normalizer)
     made.pre_tokenizer = None
-    return made
+    # Bytes are pieces of the vocabulary like others: only the trainer takes them for special tokens.
+    content = json.loads(made.to_str())
+    content["added_tokens"] = [one for one in content["added_tokens"] if not one["content"].startswith("<0x")]
+    return Tokenizer.from_str(json.dumps(content))
 
 
 def _word_piece() -> Tokenizer:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+import profiles  # noqa: F401 - sets how many examples are drawn
 from markscheme.prm.calibration import (
     Isotonic,
     Temperature,

@@ -8,17 +8,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from markscheme.prm import LostStepsWarning, StepEncoder, StepSample
 from markscheme.prm.encoding import EncoderConfig
 from markscheme.prm.joining import Joiner, contains
+from markscheme.prm.segment import token_steps
 from markscheme.verifiers.errors import DataError, StepDataError
+from profiles import scaled
 
 pytest.importorskip("transformers")
 
-from tokenizer_families import FAMILIES, KNOWN, Family
+from tokenizer_families import FAMILIES, KNOWN, SPECIALS, Family
 
 pytestmark = pytest.mark.train
 
@@ -47,7 +49,7 @@ def solutions(family: Family) -> st.SearchStrategy[tuple[str, list[str], str]]:
 
 
 @families
-@settings(max_examples=40)
+@scaled(0.4)
 @given(data=st.data())
 def test_ids_decode_to_the_text(family: Family, data: st.DataObject) -> None:
     problem, steps, separator = data.draw(solutions(family))
@@ -58,7 +60,7 @@ def test_ids_decode_to_the_text(family: Family, data: st.DataObject) -> None:
 
 
 @families
-@settings(max_examples=20)
+@scaled(0.2)
 @given(data=st.data())
 def test_behind_a_chat_template_too(family: Family, data: st.DataObject) -> None:
     problem, steps, separator = data.draw(solutions(family))
@@ -75,7 +77,7 @@ def test_behind_a_chat_template_too(family: Family, data: st.DataObject) -> None
 
 @families
 @templates
-@settings(max_examples=20)
+@scaled(0.2)
 @given(data=st.data())
 def test_one_position_a_step_on_its_separator(family: Family, template: str, data: st.DataObject) -> None:
     problem, steps, separator = data.draw(solutions(family))
@@ -93,7 +95,7 @@ def test_one_position_a_step_on_its_separator(family: Family, template: str, dat
 
 
 @families
-@settings(max_examples=20)
+@scaled(0.2)
 @given(data=st.data())
 def test_training_and_scoring_see_the_same_ids(family: Family, data: st.DataObject) -> None:
     problem, steps, separator = data.draw(solutions(family))
@@ -112,7 +114,7 @@ def test_training_and_scoring_see_the_same_ids(family: Family, data: st.DataObje
 
 
 @families
-@settings(max_examples=20)
+@scaled(0.2)
 @given(data=st.data())
 def test_every_step_is_kept_whole_or_counted_as_lost(family: Family, data: st.DataObject) -> None:
     problem, steps, separator = data.draw(solutions(family))
@@ -135,6 +137,31 @@ def test_every_step_is_kept_whole_or_counted_as_lost(family: Family, data: st.Da
             strict.encode(problem, steps)
     else:
         assert strict.encode(problem, steps) == cut
+
+
+@families
+@scaled(0.2)
+@given(data=st.data())
+def test_steps_cut_from_a_completion_have_the_ids_of_the_steps(family: Family, data: st.DataObject) -> None:
+    """What a labelled sample, a policy's completion and its tokens give is laid out alike."""
+    problem, steps, separator = data.draw(solutions(family))
+    steps = [" ".join(step.split()) for step in steps]
+    made = encoder(family, separator, "plain")
+    wanted = made.encode(problem, steps)
+    gap = data.draw(st.sampled_from(["\n\n", "\n\n\n", " \n\n "]))
+    completion = gap.join(steps)
+    assert made.encode_completion(problem, completion) == wanted
+    if family.lossless:
+        ids = family.tokenizer(completion, add_special_tokens=False)["input_ids"]
+        spans = token_steps(ids, family.tokenizer, "\n\n")
+        if sum(span.count for span in spans) == len(spans) and not any(special in completion for special in SPECIALS):
+            assert made.encode(problem, [span.text for span in spans]) == wanted
+
+
+def test_a_completion_without_steps_has_no_positions() -> None:
+    encoded = encoder(FAMILIES[0], "<step>", "plain").encode_completion("p", " \n\n ")
+    assert (encoded.positions, encoded.lost) == ((), 0)
+    assert len(encoded.ids) == encoded.prompt_length
 
 
 # Bad data and bad settings -------------------------------------------------------------------------------------------

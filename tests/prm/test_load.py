@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fakes import write_jsonl
-from markscheme.prm.load import LabelCounts, SkippedRowsWarning, load_samples, require_both
+from markscheme.prm.load import LabelCounts, SkippedRowsWarning, load_samples, require_both, samples_from_rows
 from markscheme.verifiers.errors import DataError, StepDataError
 
 GOOD = {"problem": "p", "steps": ["a", "b"], "labels": [1, 0]}
@@ -107,6 +107,18 @@ def test_labels_of_one_class_are_refused(tmp_path: Path, labels: list[object], m
 def test_both_classes(tmp_path: Path) -> None:
     loaded = load_samples(write_jsonl(tmp_path / "a.jsonl", [GOOD]))
     assert require_both(loaded.samples, "x") == LabelCounts(right=1, wrong=1, unlabelled=0)
+
+
+def test_rows_in_memory_are_read_as_a_file_is(tmp_path: Path) -> None:
+    rows = [GOOD, {**GOOD, "labels": [0, -1]}]
+    loaded = samples_from_rows(rows, name="train")
+    assert loaded.samples == load_samples(write_jsonl(tmp_path / "a.jsonl", rows)).samples
+    assert (loaded.name, loaded.zero, loaded.rows) == ("train", "right", 2)
+    trl = [{"prompt": "p", "completions": ["a"], "labels": [True]}, {"prompt": "p", "completions": [], "labels": []}]
+    with pytest.raises(StepDataError, match=r"train: 1 row.*\n  row 1: the steps: expected at least one"):
+        samples_from_rows(trl, name="train")
+    with pytest.raises(DataError, match="rows: there are no rows"):
+        samples_from_rows([])
 
 
 def test_the_public_sets(data: Path) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+import profiles  # noqa: F401 - sets how many examples are drawn
 from markscheme.prm import Message, StepSample
 from markscheme.prm.schema import first_wrong, is_right, target
 

@@ -4,7 +4,7 @@ import math
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from markscheme.prm.metrics import process_bench
@@ -15,7 +15,6 @@ from step_strategies import COARSE, Judged, judged, sample
 fine = st.floats(0, 1, allow_subnormal=False)
 
 
-@settings(max_examples=150)
 @given(st.lists(judged(st.one_of(COARSE, fine)), min_size=1, max_size=10))
 def test_no_threshold_does_better(rows: list[Judged]) -> None:
     samples, scores = [one for one, _ in rows], [found for _, found in rows]

@@ -10,17 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from markscheme.prm.alignment import Alignment, align
+    from markscheme.prm.calibration import calibrator, fit_isotonic, fit_temperature, reliability_plot
     from markscheme.prm.encode import StepEncoder
     from markscheme.prm.encoding import Encoded, EncoderConfig, EncodingReport, LostStepsWarning
+    from markscheme.prm.likelihood import LikelihoodScorer
+    from markscheme.prm.load import Loaded, load_samples, require_both, samples_from_rows
     from markscheme.prm.protocol import StepScorer
     from markscheme.prm.schema import Message, StepSample
     from markscheme.prm.segment import StepSpan, StepSplitter, token_steps
+    from markscheme.prm.threshold import Threshold, choose_threshold
 
 _HOMES = {
     "Alignment": "alignment",
     "Encoded": "encoding",
     "EncoderConfig": "encoding",
     "EncodingReport": "encoding",
+    "LikelihoodScorer": "likelihood",
+    "Loaded": "load",
     "LostStepsWarning": "encoding",
     "Message": "schema",
     "StepEncoder": "encode",
@@ -28,7 +34,16 @@ _HOMES = {
     "StepScorer": "protocol",
     "StepSpan": "segment",
     "StepSplitter": "segment",
+    "Threshold": "threshold",
     "align": "alignment",
+    "calibrator": "calibration",
+    "choose_threshold": "threshold",
+    "fit_isotonic": "calibration",
+    "fit_temperature": "calibration",
+    "load_samples": "load",
+    "reliability_plot": "calibration",
+    "require_both": "load",
+    "samples_from_rows": "load",
     "token_steps": "segment",
 }
 
@@ -37,6 +52,8 @@ __all__ = [
     "Encoded",
     "EncoderConfig",
     "EncodingReport",
+    "LikelihoodScorer",
+    "Loaded",
     "LostStepsWarning",
     "Message",
     "StepEncoder",
@@ -44,7 +61,16 @@ __all__ = [
     "StepScorer",
     "StepSpan",
     "StepSplitter",
+    "Threshold",
     "align",
+    "calibrator",
+    "choose_threshold",
+    "fit_isotonic",
+    "fit_temperature",
+    "load_samples",
+    "reliability_plot",
+    "require_both",
+    "samples_from_rows",
     "token_steps",
 ]
 

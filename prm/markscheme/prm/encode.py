@@ -16,6 +16,7 @@ from markscheme.prm.encoding import Encoded, EncoderConfig, EncodingReport, Lost
 from markscheme.prm.joining import Joiner, contains
 from markscheme.prm.protocol import Tokenizer
 from markscheme.prm.schema import Message, StepSample
+from markscheme.prm.segment import StepSplitter
 from markscheme.verifiers.errors import DataError, StepDataError
 
 __all__ = ["Encoded", "EncoderConfig", "EncodingReport", "LostStepsWarning", "Prompt", "StepEncoder"]
@@ -91,6 +92,15 @@ class StepEncoder:
             )
         self.report.count(encoded, held)
         return encoded
+
+    def encode_completion(self, prompt: Prompt, completion: str, splitter: StepSplitter | str = "\n\n") -> Encoded:
+        """Encode what a policy wrote: its steps as ``splitter`` cuts them, laid out as in training.
+
+        White space around steps and the policy's own separators make no difference, so these are the ids that the same
+        steps have as a labelled sample. A completion without steps has no positions. Raises as `encode`.
+        """
+        finder = StepSplitter(splitter) if isinstance(splitter, str) else splitter
+        return self.encode(prompt, finder.split(completion))
 
     def encode_sample(self, sample: StepSample) -> Encoded:
         """Encode a labelled solution: the ids of `encode`, and the targets of the kept steps. Raises as `encode`."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import ValidationError
 
@@ -89,29 +89,64 @@ def load_samples(
     """
     path = Path(path)
     rows = [(row.number, _plain(row.fields)) for row in read_rows(path)]
-    if format == "auto":
-        format = _detect(path, rows[0][1])  # noqa: A001
-    elif format not in FORMATS:
-        raise DataError(f"format: expected one of {', '.join(FORMATS)} or auto, got {format!r}")
-    loaded = Loaded([], path.name, format, "wrong", rows=len(rows))
-    converted = list(_convert(rows, _converter(format, alternatives=alternatives, originals=originals), loaded))
-    loaded.zero = _zero(converted) if zero == "auto" else zero
+    options = {"zero": zero, "alternatives": alternatives, "originals": originals}
+    loaded = _load(rows, path.name, str(path), format, options)
+    return _settled(loaded, str(path), on_bad)
+
+
+def samples_from_rows(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    name: str = "rows",
+    format: Format | Literal["auto"] = "auto",  # noqa: A002
+    on_bad: OnBad = "error",
+    zero: Zero | Literal["auto"] = "auto",
+    alternatives: bool = False,
+    originals: bool = False,
+) -> Loaded:
+    """Read labelled solutions that are in memory, such as a ``datasets.Dataset``. See `load_samples`.
+
+    ``StepSample.model_validate`` on row after row would not do: it cannot know that a -1 in another row makes the zeros
+    of this one neutral.
+    """
+    options = {"zero": zero, "alternatives": alternatives, "originals": originals}
+    loaded = _load(list(enumerate(map(dict, rows))), name, name, format, options)
+    return _settled(loaded, name, on_bad)
+
+
+def _load(
+    rows: Sequence[tuple[int, dict[str, Any]]], name: str, where: str, given: str, options: Mapping[str, Any]
+) -> Loaded:
+    """Convert rows; the bad ones are in ``skipped``."""
+    if not rows:
+        raise DataError(f"{where}: there are no rows")
+    if given != "auto" and given not in FORMATS:
+        raise DataError(f"format: expected one of {', '.join(FORMATS)} or auto, got {given!r}")
+    kind = _detect(where, rows[0][1]) if given == "auto" else cast("Format", given)
+    loaded = Loaded([], name, kind, "wrong", rows=len(rows))
+    convert = _converter(kind, alternatives=options["alternatives"], originals=options["originals"])
+    converted = list(_convert(rows, convert, loaded))
+    loaded.zero = _zero(converted) if options["zero"] == "auto" else options["zero"]
     for number, fields in converted:
         try:
             loaded.samples.append(StepSample.model_validate({"zero": loaded.zero, **fields}))
         except ValidationError as error:
             loaded.skipped.append((number, str(fields.get("id", "")), reasons(error)))
     loaded.skipped.sort()
-    if loaded.skipped and on_bad == "error":
-        raise StepDataError(loaded.skipped, str(path))
+    return loaded
+
+
+def _settled(loaded: Loaded, where: str, on_bad: OnBad) -> Loaded:
+    """Raise for bad rows, or show them."""
+    if loaded.skipped and (on_bad == "error" or not loaded.samples):
+        raise StepDataError(loaded.skipped, where)
     if not loaded.samples:
-        raise (
-            StepDataError(loaded.skipped, str(path)) if loaded.skipped else DataError(f"{path}: no labelled solutions")
-        )
+        raise DataError(f"{where}: no labelled solutions")
     if loaded.skipped:
-        left = f"{path}: left out {len(loaded.skipped)} of {loaded.rows} rows"
+        left = f"{where}: left out {len(loaded.skipped)} of {loaded.rows} rows"
         shown = "; ".join(f"row {row}: {why}" for row, _, why in loaded.skipped[:5])
-        warnings.warn(f"{left}: {shown}{' …' if len(loaded.skipped) > 5 else ''}", SkippedRowsWarning, stacklevel=2)
+        more = " …" if len(loaded.skipped) > 5 else ""
+        warnings.warn(f"{left}: {shown}{more}", SkippedRowsWarning, stacklevel=3)
     return loaded
 
 
@@ -182,11 +217,11 @@ def require_both(samples: Iterable[StepSample], what: str) -> LabelCounts:
     return counts
 
 
-def _detect(path: Path, fields: Mapping[str, Any]) -> Format:
+def _detect(where: str, fields: Mapping[str, Any]) -> Format:
     try:
         return detect(fields)
     except DataError as error:
-        raise DataError(f"{path}, row 0: {error}") from None
+        raise DataError(f"{where}, row 0: {error}") from None
 
 
 def _converter(format: Format, *, alternatives: bool, originals: bool) -> Converter:  # noqa: A002

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import profiles  # noqa: F401 - sets how many examples are drawn
 from markscheme.prm.labels import audit
 from markscheme.prm.schema import StepSample
 from markscheme.verifiers.errors import DataError, StepDataError

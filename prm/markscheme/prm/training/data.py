@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import torch
-from pydantic import ValidationError
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
 
 from markscheme.prm.encode import Encoded, EncodingReport, StepEncoder
-from markscheme.prm.load import load_samples, reasons
+from markscheme.prm.load import load_samples, samples_from_rows
 from markscheme.prm.loss import IGNORED, mask_after_error
 from markscheme.prm.model.batching import pack_plan, packed, padded, targets_of
 from markscheme.prm.schema import RIGHT_ABOVE, StepSample
@@ -37,19 +36,13 @@ def as_samples(data: Data) -> list[StepSample]:
     """
     if isinstance(data, str | Path):
         return load_samples(data).samples
-    found: list[StepSample] = []
-    bad = []
-    for row, one in enumerate(data):
-        if isinstance(one, StepSample):
-            found.append(one)
-            continue
-        try:
-            found.append(StepSample.model_validate(dict(one)))
-        except ValidationError as error:
-            bad.append((row, str(one.get("id", "")), reasons(error)))
-    if bad:
-        raise StepDataError(bad)
-    return found
+    rows = list(data)
+    samples = [one for one in rows if isinstance(one, StepSample)]
+    if len(samples) == len(rows):
+        return samples
+    if samples:
+        raise DataError(f"data: {len(samples)} of {len(rows)} rows are StepSamples: expected all or none")
+    return samples_from_rows(cast("list[Mapping[str, Any]]", rows), name="data").samples
 
 
 def encode_samples(
