@@ -18,7 +18,7 @@ import pytest
 from fakes import Run
 from markscheme.serve import tokens
 from markscheme.serve.settings import Settings
-from markscheme.verifiers.code.sandbox.pool import capabilities
+from markscheme.verifiers.code.sandbox.hosts import capabilities
 
 TOKEN = "a-token-for-tests-0123456789"
 

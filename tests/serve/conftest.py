@@ -96,7 +96,7 @@ def real() -> Iterator[httpx.Client]:
 
 
 def require_level(level: int) -> None:
-    from markscheme.verifiers.code.sandbox.pool import capabilities
+    from markscheme.verifiers.code.sandbox.hosts import capabilities
 
     found = capabilities()
     if found.level < level:

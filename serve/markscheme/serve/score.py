@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from markscheme.prm.aggregate import Aggregation, aggregate
+from markscheme.prm.aggregation import Aggregation, aggregate
 from markscheme.serve.desk import in_thread
 from markscheme.serve.guard import Refused
 from markscheme.serve.routes import engine_of

@@ -37,6 +37,10 @@ class StepDataError(DataError):
         )
 
 
+class CreditError(MarkschemeError, ValueError):
+    """Rewards, steps or shapes from which no advantage can be computed: says the row, what was expected and the fix."""
+
+
 class MissingExtraError(MarkschemeError, ImportError):
     """An optional dependency is needed. The message names the extra to install."""
 
