@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from markscheme.prm.aggregation import aggregate
     from markscheme.prm.alignment import Alignment, align
     from markscheme.prm.calibration import calibrator, fit_isotonic, fit_temperature, reliability_plot
     from markscheme.prm.encode import StepEncoder
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from markscheme.prm.load import Loaded, load_samples, require_both, samples_from_rows
     from markscheme.prm.protocol import StepScorer
     from markscheme.prm.schema import Message, StepSample
+    from markscheme.prm.scoring import PRMScorer
     from markscheme.prm.segment import StepSpan, StepSplitter, token_steps
     from markscheme.prm.threshold import Threshold, choose_threshold
+    from markscheme.prm.training import PRMConfig, PRMTrainer
 
 _HOMES = {
     "Alignment": "alignment",
@@ -29,12 +32,16 @@ _HOMES = {
     "Loaded": "load",
     "LostStepsWarning": "encoding",
     "Message": "schema",
+    "PRMConfig": "training",
+    "PRMScorer": "scoring",
+    "PRMTrainer": "training",
     "StepEncoder": "encode",
     "StepSample": "schema",
     "StepScorer": "protocol",
     "StepSpan": "segment",
     "StepSplitter": "segment",
     "Threshold": "threshold",
+    "aggregate": "aggregation",
     "align": "alignment",
     "calibrator": "calibration",
     "choose_threshold": "threshold",
@@ -56,12 +63,16 @@ __all__ = [
     "Loaded",
     "LostStepsWarning",
     "Message",
+    "PRMConfig",
+    "PRMScorer",
+    "PRMTrainer",
     "StepEncoder",
     "StepSample",
     "StepScorer",
     "StepSpan",
     "StepSplitter",
     "Threshold",
+    "aggregate",
     "align",
     "calibrator",
     "choose_threshold",

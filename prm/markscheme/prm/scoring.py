@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
-from markscheme.prm.aggregate import Aggregation, aggregate
+from markscheme.prm.aggregation import Aggregation, aggregate
 from markscheme.prm.checkpoints.base import AnyCheckpoint, probability
 from markscheme.prm.encode import LostStepsWarning
 from markscheme.prm.model.batching import batches_by_length

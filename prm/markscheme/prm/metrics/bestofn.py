@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from markscheme.prm.aggregate import Aggregation, aggregate
+from markscheme.prm.aggregation import Aggregation, aggregate
 from markscheme.prm.metrics.scores import Scores
 from markscheme.prm.segment import StepSplitter
 from markscheme.verifiers.errors import DataError, StepDataError

@@ -28,21 +28,26 @@ Data = Iterable[StepSample] | Iterable[Mapping[str, Any]] | str | Path
 """Samples; rows with TRL's columns (a list, or a ``datasets.Dataset``); or a file that ``load_samples`` reads."""
 
 
-def as_samples(data: Data) -> list[StepSample]:
+def as_samples(data: Data, on_bad: OnBad = "error") -> list[StepSample]:
     """Read training data in any of its forms.
 
+    Args:
+        data: the rows.
+        on_bad: what to do with rows that are no labelled solutions: ``error`` raises once for all of them, ``skip``
+            leaves them out and shows them in a warning.
+
     Raises:
-        StepDataError: rows that are no labelled solutions; it lists every one.
+        StepDataError: it lists every bad row.
     """
     if isinstance(data, str | Path):
-        return load_samples(data).samples
+        return load_samples(data, on_bad=on_bad).samples
     rows = list(data)
-    samples = [one for one in rows if isinstance(one, StepSample)]
+    samples = [row for row in rows if isinstance(row, StepSample)]
     if len(samples) == len(rows):
         return samples
     if samples:
-        raise DataError(f"data: {len(samples)} of {len(rows)} rows are StepSamples: expected all or none")
-    return samples_from_rows(cast("list[Mapping[str, Any]]", rows), name="data").samples
+        raise DataError(f"{len(samples)} of {len(rows)} rows are StepSamples, the others are not: pass one kind")
+    return samples_from_rows(cast("list[Mapping[str, Any]]", rows), on_bad=on_bad).samples
 
 
 def encode_samples(
@@ -177,6 +182,6 @@ def dataset_of(
     """Encode data for training or evaluation."""
     if is_rows(data):
         return cast("StepDataset", data), EncodingReport()
-    samples = as_samples(cast("Data", data))
+    samples = as_samples(cast("Data", data), on_bad)
     encoded, rows, report = encode_samples(layout, samples, on_bad)
     return StepDataset(encoded, [samples[row] for row in rows], capacity), report

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from markscheme.prm.aggregate import aggregate
+from markscheme.prm.aggregation import aggregate
 from markscheme.verifiers.errors import DataError
 
 SCORES = [0.9, 0.2, 0.6]
