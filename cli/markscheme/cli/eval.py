@@ -89,8 +89,8 @@ def by_problem(graded: Sequence[Graded]) -> list[list[Graded]]:
 
 def sampled_figures(groups: Sequence[Sequence[Graded]], setup: Setup) -> list[tuple[str, str]]:
     """Return pass@k and maj@n as shown; nothing where a problem has only one sample."""
-    from markscheme.benchmarks.statistics import majority_correct
     from markscheme.cli.samples import pass_figures
+    from markscheme.verifiers.statistics import majority_correct
 
     figures = pass_figures(groups)
     if not figures:

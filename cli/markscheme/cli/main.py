@@ -11,6 +11,7 @@ from markscheme.cli.audit import audit
 from markscheme.cli.eval import evaluate
 from markscheme.cli.grade import grade
 from markscheme.cli.judge import judge
+from markscheme.cli.prm import prm
 from markscheme.cli.sandbox import sandbox
 from markscheme.cli.serve import serve
 
@@ -28,6 +29,7 @@ app.command("eval")(evaluate)
 app.command()(judge)
 app.command()(serve)
 app.add_typer(sandbox)
+app.add_typer(prm)
 
 
 def main() -> None:
