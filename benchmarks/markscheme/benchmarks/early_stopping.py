@@ -1,8 +1,8 @@
 """How soon the rules of early stopping stop simulated runs: ``python -m markscheme.benchmarks.early_stopping``.
 
 Rewards are drawn as a run draws them: each step takes 32 prompts, whose chances of success spread about the run's level
-by a beta distribution, and 8 completions of each, right or wrong; the step's reward is their mean. Its standard deviation
-is about 0.05 at a level of 0.75. ``--correlation`` adds a wandering of the level (an AR(1) process).
+by a beta distribution, and 8 completions of each, right or wrong; the step's reward is their mean. Its standard
+deviation is about 0.05 at a level of 0.75. ``--correlation`` adds a wandering of the level (an AR(1) process).
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def rewards(
         seed: of the draw.
         prompts: prompts a step.
         group: completions a prompt.
-        correlation: of the level's wandering, from one step to the next; its standard deviation is that of a step's noise.
+        correlation: of the level's wandering, from one step to the next; its standard deviation is that of a step's
+            noise.
     """
     rng = np.random.default_rng(seed)
     level = SHAPES[shape](np.linspace(0.0, 1.0, steps))

@@ -1,13 +1,13 @@
 """Callbacks for a run of TRL's GRPOTrainer or ours: the reward's moving average, and early stopping.
 
-They read the logged metrics. Those are gathered over all processes before they are logged, so every process sees the same
-figures and decides alike. One observation is one logged value: with ``logging_steps=1`` (TRL's default is 10) that is one
-optimiser step, otherwise a mean over ``logging_steps`` of them.
+They read the logged metrics. Those are gathered over all processes before they are logged, so every process sees the
+same figures and decides alike. One observation is one logged value: with ``logging_steps=1`` (TRL's default is 10) that
+is one optimiser step, otherwise a mean over ``logging_steps`` of them.
 
 What a callback remembers is written into each checkpoint and read back on resume, by itself. transformers' own way
-(`ExportableState`) is not used: it is off unless ``restore_callback_states_from_checkpoint=True``, it replaces the object that
-you hold by a new one, resuming from a checkpoint that was made without the callback ends in a KeyError at the next save, and
-of two callbacks of one class the first states saved are restored, not the last (transformers 5.24).
+(`ExportableState`) is not used: it is off unless ``restore_callback_states_from_checkpoint=True``, it replaces the
+object that you hold by a new one, resuming from a checkpoint that was made without the callback ends in a KeyError at
+the next save, and of two callbacks of one class the first states saved are restored, not the last (transformers 5.24).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import math
 import warnings
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
@@ -27,7 +27,7 @@ _PATIENT = 20  # logs without a metric after which its name is taken to be wrong
 __all__ = ["EarlyStoppingOnPlateau", "RememberingCallback", "RewardEMACallback", "add_first"]
 
 
-class RememberingCallback(TrainerCallback):  # type: ignore[misc]
+class RememberingCallback(TrainerCallback):
     """A callback whose memory is kept in the checkpoints, under a key of its own."""
 
     @property
@@ -49,13 +49,14 @@ class RememberingCallback(TrainerCallback):  # type: ignore[misc]
 
     def remember(self, state: TrainerState) -> None:
         """Put the memory where the next checkpoint takes it from."""
-        state.stateful_callbacks[self.key] = self.memory()
+        _kept(state)[self.key] = self.memory()
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         """Go on where the checkpoint was made, or begin."""
-        saved = state.stateful_callbacks.get(self.key)
+        del args, control, kwargs
+        saved = _kept(state).get(self.key)
         if state.global_step > 0 and saved is not None:
             self.recall(saved)
         else:
@@ -66,10 +67,11 @@ class RewardEMACallback(RememberingCallback):
     """Adds a metric's exponential moving average to the logs, as ``<metric>_ema``.
 
     The recursion is m_t = α·m_{t-1} + (1 - α)·x_t, m_0 = 0, and the logged value m_t/(1 - α^t), so that the first
-    average is the first reward and not a tenth of it (`trend.Ema`). Logs without the metric, or with None or nan for it,
-    are passed over.
+    average is the first reward and not a tenth of it (`trend.Ema`). Logs without the metric, or with None or nan for
+    it, are passed over.
 
-    The value goes into ``state.log_history``. Reporters (TensorBoard, wandb) run in the order in which callbacks were added
+    The value goes into ``state.log_history``. Reporters (TensorBoard, wandb) run in the order in which callbacks were
+    added
     and stand before yours: with `add_first` the value reaches them too.
 
     Args:
@@ -115,6 +117,7 @@ class RewardEMACallback(RememberingCallback):
         **kwargs: Any,
     ) -> None:
         """Take the metric in and log the average beside it."""
+        del args, control, kwargs
         value = observed(logs, self.metric)
         if logs is None or value is None:
             return
@@ -128,17 +131,18 @@ class EarlyStoppingOnPlateau(RememberingCallback):
     """Ends a run whose reward no longer rises.
 
     ``rule="slope"`` stops when even the upper confidence bound of the reward's slope means an improvement of less than
-    0.1 % in 5 observations, or when the reward falls (`plateau.SlopeRule` defines both exactly). How many observations a
-    plateau takes depends on the noise; docs/training.md has the figures. ``rule="literal"`` is the plain rule,
-    an average that improved by less than 0.1 % over 5 observations, which soon stops a run that rises.
+    0.1 % in 5 observations, or when the reward falls (`plateau.SlopeRule` defines both exactly). How many observations
+    a plateau takes depends on the noise; docs/training.md has the figures. ``rule="literal"`` is the plain rule, an
+    average that improved by less than 0.1 % over 5 observations, which soon stops a run that rises.
 
     Why it stopped stands in ``stopped`` and is warned about once.
 
     Args:
         metric: the logged metric.
         rule: "slope", or "literal".
-        settings: those of `plateau.SlopeRule` (``min_improvement``, ``patience``, ``confidence``, ``warmup``, ``min_window``,
-            ``max_window``, ``scale``) or of `plateau.LiteralRule` (``min_improvement``, ``patience``, ``warmup``, ``alpha``).
+        settings: those of `plateau.SlopeRule` (``min_improvement``, ``patience``, ``confidence``, ``warmup``,
+            ``min_window``, ``max_window``, ``scale``) or of `plateau.LiteralRule` (``min_improvement``, ``patience``,
+            ``warmup``, ``alpha``).
 
     Raises:
         ValueError: an unknown rule, or a setting out of range.
@@ -182,6 +186,7 @@ class EarlyStoppingOnPlateau(RememberingCallback):
         **kwargs: Any,
     ) -> None:
         """Take the metric in; end the run where the rule says so."""
+        del args, kwargs
         value = observed(logs, self.metric)
         if value is None:
             self._look_for_metric(logs)
@@ -208,6 +213,11 @@ class EarlyStoppingOnPlateau(RememberingCallback):
             warnings.warn(
                 f"early stopping watches {self.metric!r}, which {_PATIENT} logs did not hold{hint}", stacklevel=3
             )
+
+
+def _kept(state: TrainerState) -> dict[str, Any]:
+    """What is saved of callbacks: a dictionary, whatever its annotation says."""
+    return cast(dict[str, Any], state.stateful_callbacks)
 
 
 def observed(logs: dict[str, Any] | None, metric: str) -> float | None:

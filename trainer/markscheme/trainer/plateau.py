@@ -1,9 +1,9 @@
 """When a reward has stopped rising, told apart from its noise.
 
-A logged reward is a mean over a few dozen prompts, so that it moves by several percent from one step to the next whatever
-the policy does, and "improved by less than 0.1 % over 5 steps" is soon true of a run that rises all the time. `SlopeRule`
-asks what the observations can tell: it stops only when even the upper end of the slope's confidence interval means less
-than 0.1 % in 5 steps. `LiteralRule` is the plain rule.
+A logged reward is a mean over a few dozen prompts, so that it moves by several percent from one step to the next
+whatever the policy does, and "improved by less than 0.1 % over 5 steps" is soon true of a run that rises all the time.
+`SlopeRule` asks what the observations can tell: it stops only when even the upper end of the slope's confidence
+interval means less than 0.1 % in 5 steps. `LiteralRule` is the plain rule.
 """
 
 from __future__ import annotations
@@ -68,11 +68,12 @@ class Trend:
 class SlopeRule:
     """Stops when the upper confidence bound of the slope is below the improvement that is asked for.
 
-    After each observation a line is fitted to the last W ones, for every W = ``min_window``·√2^k up to ``max_window``. With b
-    its slope, s the standard error (`trend.fit`), z the normal quantile of ``confidence``, and
-    δ = ``min_improvement``·level/``patience``, the slope that brings ``min_improvement`` in ``patience`` observations:
+    After each observation a line is fitted to the last W ones, for every W = ``min_window``·√2^k up to ``max_window``.
+    With b its slope, s the standard error (`trend.fit`), z the normal quantile of ``confidence``, and δ =
+    ``min_improvement``·level/``patience``, the slope that brings ``min_improvement`` in ``patience`` observations:
 
-    - the shortest window with z·s ≤ δ is judged by: its noise cannot hide a slope of 2δ. While there is none, nothing stops;
+    - the shortest window with z·s ≤ δ is judged by: its noise cannot hide a slope of 2δ. While there is none, nothing
+      stops;
     - that window shows a *plateau* when b + z·s < δ;
     - any window of at least 2·``min_window`` shows *falling* when b + 5·s < 0.
 
@@ -85,8 +86,8 @@ class SlopeRule:
         warmup: observations among which nothing stops.
         min_window: the shortest window.
         max_window: the longest; older observations are forgotten.
-        scale: the level that the improvement is relative to. None: the window's mean. Give the rewards' range (1.0) where
-            the mean may be near zero or negative.
+        scale: the level that the improvement is relative to. None: the window's mean. Give the rewards' range (1.0)
+            where the mean may be near zero or negative.
 
     Raises:
         ValueError: an argument out of range.
@@ -150,9 +151,9 @@ class SlopeRule:
             return f"{self._count} observations are too few for a window"
         t = self.trend
         return (
-            f"over the last {t.window} observations (mean {t.level:.4g}) the slope is {t.slope:.2e} an observation, at most "
-            f"{t.upper:.2e} at {self.confidence:.1%} confidence, where {self.min_improvement:.2%} in {self.patience} "
-            f"observations is {t.least:.2e}"
+            f"over the last {t.window} observations (mean {t.level:.4g}) the slope is {t.slope:.2e} an observation, at "
+            f"most {t.upper:.2e} at {self.confidence:.1%} confidence, where {self.min_improvement:.2%} in "
+            f"{self.patience} observations is {t.least:.2e}"
         )
 
     def memory(self) -> dict[str, Any]:
@@ -169,8 +170,8 @@ class SlopeRule:
 class LiteralRule:
     """Stops when the average has risen by less than ``min_improvement`` over the last ``patience`` observations.
 
-    With e_t the average of `Ema` after t observations: at the first t > max(``warmup``, ``patience``) with
-    e_t - e_{t-patience} < ``min_improvement``·|e_{t-patience}|. It takes no account of noise, which moves the average more
+    With e_t the average of `Ema` after t observations: at the first t > max(``warmup``, ``patience``) with e_t -
+    e_{t-patience} < ``min_improvement``·|e_{t-patience}|. It takes no account of noise, which moves the average more
     than that: it soon stops a run that rises (docs/training.md has the figures). `SlopeRule` is what to use.
 
     Args:

@@ -107,4 +107,5 @@ def _correlation(
     lines = (size - 1.0) * start * (start + slope) + slope * (2.0 * start + slope) * ones + slope * slope * twos
     lagged = pairs - line_then_value - value_then_line + lines
     rho = np.divide(lagged, residual, out=np.zeros_like(lagged), where=residual > 0)
-    return np.clip(rho + (2.0 + 4.0 * rho) / size, 0.0, _MOST_CORRELATED)
+    corrected: Floats = np.clip(rho + (2.0 + 4.0 * rho) / size, 0.0, _MOST_CORRELATED)
+    return corrected
