@@ -11,6 +11,7 @@ from markscheme.cli.audit import audit
 from markscheme.cli.eval import evaluate
 from markscheme.cli.grade import grade
 from markscheme.cli.judge import judge
+from markscheme.cli.plan import plan
 from markscheme.cli.sandbox import sandbox
 from markscheme.cli.serve import serve
 
@@ -27,6 +28,7 @@ app.command()(audit)
 app.command("eval")(evaluate)
 app.command()(judge)
 app.command()(serve)
+app.command()(plan)
 app.add_typer(sandbox)
 
 
