@@ -14,6 +14,7 @@ from markscheme.cli.judge import judge
 from markscheme.cli.plan import plan
 from markscheme.cli.sandbox import sandbox
 from markscheme.cli.serve import serve
+from markscheme.cli.train import train
 
 app = typer.Typer(
     name="markscheme",
@@ -29,6 +30,7 @@ app.command("eval")(evaluate)
 app.command()(judge)
 app.command()(serve)
 app.command()(plan)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(train)
 app.add_typer(sandbox)
 
 

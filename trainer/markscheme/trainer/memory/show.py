@@ -7,7 +7,7 @@ from typing import Any
 
 from markscheme.trainer.memory.plan import RESERVE, Plan, alternatives
 
-GB = 1e9
+_UNITS = (("GB", 1e9), ("MB", 1e6))
 _WHEN = {"always": "", "generate": " (generation)", "update": " (update)"}
 
 
@@ -16,20 +16,22 @@ def describe(plan: Plan) -> str:
     run = plan.run
     names = [item.name + _WHEN[item.phase] for item in plan.items]
     width = max(map(len, names))
-    lines = [_headline(plan), f"{'GB = 1e9 bytes':{width}} {'whole':>8} {'a GPU':>8}            how"]
+    unit, size = _UNITS[plan.peak < 1e9]
+    lines = [_headline(plan), f"{f'{unit} of {size:,.0f} bytes':{width}} {'whole':>8} {'a GPU':>8}            how"]
     for name, item in zip(names, plan.items, strict=True):
         kind = "exact" if item.exact else "estimate"
-        lines.append(f"{name:{width}} {item.whole / GB:8.2f} {item.gpu / GB:8.2f}  {kind:8}  {item.how}")
+        lines.append(f"{name:{width}} {item.whole / size:8.2f} {item.gpu / size:8.2f}  {kind:8}  {item.how}")
     lines += [
-        f"Adam's moments of all that is trained: {plan.adam / GB:.1f} GB.",
-        f"Each GPU needs {plan.needed('generate') / GB:.1f} GB to generate and {plan.needed('update') / GB:.1f} GB to "
-        f"update; {plan.usable / GB:.1f} of its {run.gpu_memory / GB:.1f} GB are usable ({RESERVE:.0%} kept for the "
-        f"CUDA context, communication and fragmentation): {'it fits' if plan.fits else 'it does NOT fit'}.",
+        f"Adam's moments of all that is trained: {plan.adam / size:.1f} {unit}.",
+        f"Each GPU needs {plan.needed('generate') / size:.1f} {unit} to generate and "
+        f"{plan.needed('update') / size:.1f} {unit} to update; {plan.usable / 1e9:.1f} of its "
+        f"{run.gpu_memory / 1e9:.1f} GB are usable ({RESERVE:.0%} kept for the CUDA context, communication and "
+        f"fragmentation): {'it fits' if plan.fits else 'it does NOT fit'}.",
     ]
     if plan.host:
-        lines.append(f"The hosts need {plan.host / GB:.1f} GB for it.")
+        lines.append(f"The hosts need {plan.host / size:.1f} {unit} for it.")
     if not plan.fits:
-        found = [f"{name} ({other.peak / GB:.1f} GB)" for name, other in alternatives(run)]
+        found = [f"{name} ({other.peak / 1e9:.1f} GB)" for name, other in alternatives(run)]
         lines.append(f"It fits with: {'; '.join(found)}." if found else _hopeless(plan))
     return "\n".join(lines)
 
@@ -55,8 +57,9 @@ def as_json(plan: Plan) -> dict[str, Any]:
 def _headline(plan: Plan) -> str:
     run, shape = plan.run, plan.run.shape
     lora = "" if run.lora_rank is None else f", LoRA of rank {run.lora_rank} on {', '.join(run.lora_targets)}"
+    count = f"{shape.parameters / 1e9:.4g}e9" if shape.parameters >= 1e8 else f"{shape.parameters:,}"
     return (
-        f"{run.algorithm.upper()}, {shape.parameters / GB:.3g}e9 parameters in the shape of {shape.name}{lora}; "
+        f"{run.algorithm.upper()}, {count} parameters in the shape of {shape.name}{lora}; "
         f"{run.dtype}, {run.precision} precision; {run.gpus} GPU(s), ZeRO stage {run.zero}; {run.prompts} prompt(s) x "
         f"{run.group} completions of {run.context} tokens at once, {run.sequences} on each GPU"
     )
