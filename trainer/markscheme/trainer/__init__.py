@@ -12,18 +12,28 @@ from markscheme.verifiers.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from markscheme.trainer import credit, kernel
+    from markscheme.trainer.callbacks import EarlyStoppingOnPlateau, RewardEMACallback, add_first
     from markscheme.trainer.config import ProcessGRPOConfig
     from markscheme.trainer.grpo import ProcessGRPOTrainer
+    from markscheme.trainer.watch import BrokenVerifierCallback
 
 _HOMES = {
+    "BrokenVerifierCallback": "watch",
+    "EarlyStoppingOnPlateau": "callbacks",
     "ProcessGRPOConfig": "config",
     "ProcessGRPOTrainer": "grpo",
+    "RewardEMACallback": "callbacks",
+    "add_first": "callbacks",
 }
 _MODULES = {"credit", "kernel"}
 
 __all__ = [
+    "BrokenVerifierCallback",
+    "EarlyStoppingOnPlateau",
     "ProcessGRPOConfig",
     "ProcessGRPOTrainer",
+    "RewardEMACallback",
+    "add_first",
     "credit",
     "kernel",
 ]
