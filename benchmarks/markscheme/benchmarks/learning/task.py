@@ -115,10 +115,14 @@ class Judged:
     steps: tuple[Step, ...]
     correct: bool
 
-    @property
-    def rewards(self) -> list[float | None]:
-        """1 for a right step, 0 for a wrong one."""
-        return [None if step.right is None else float(step.right) for step in self.steps]
+    def rewards(self, *, pay_idle: bool = False) -> list[float | None]:
+        """1 for a right step, 0 for a wrong one, None for one that was cut off, and for an idle one unless it is paid.
+
+        An idle line claims nothing new. Where it is paid, it is the easiest right step there is.
+        """
+        return [
+            None if step.right is None or (step.idle and not pay_idle) else float(step.right) for step in self.steps
+        ]
 
     @property
     def flawed(self) -> bool:
@@ -166,7 +170,7 @@ class Habits:
     ``idle`` a line that only repeats the last digit.
     """
 
-    misconceived: float = 0.15
+    misconceived: float = 0.2
     wrong: float = 0.5
     other: float = 0.2
     slip: float = 0.01

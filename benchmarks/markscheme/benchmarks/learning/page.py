@@ -1,0 +1,100 @@
+"""The page and the JSON file of a run's figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+HEADINGS = ("arm", "accuracy", "minus outcome", "p", "greedy", "sound", "flawed", "steps", "idle", "sign: early", "whole run")
+
+
+def percent(value: float | None) -> str:
+    """A share in percent."""
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+def interval(ends: Sequence[float] | None, scale: float = 100, *, signed: bool = False) -> str:
+    """A mean with its interval."""
+    if ends is None:
+        return "-"
+    sign = "+" if signed else ""
+    mean, low, high = (f"{scale * end:{sign}.1f}" for end in ends)
+    return f"{mean} [{low}, {high}]"
+
+
+def cells(name: str, arm: Mapping[str, Any]) -> list[str]:
+    """One arm's row, as `HEADINGS` says."""
+    sampled = arm["sampled"]
+    accuracy = sampled["accuracy"]
+    p = accuracy.get("p")
+    signs = [arm[key]["balanced"]["interval"] if key in arm else None for key in ("early_signs", "signs")]
+    return [
+        name,
+        interval(accuracy["interval"]),
+        interval(accuracy.get("difference"), signed=True),
+        "-" if p is None else f"{p:.3f}",
+        percent(_mean(arm["greedy"]["accuracy"])),
+        interval(sampled["sound"]["interval"]),
+        interval(sampled["flawed"]["interval"]),
+        interval(sampled["steps"]["interval"], 1),
+        interval(sampled["idle"]["interval"], 1),
+        *(percent(ends and ends[0]) for ends in signs),
+    ]
+
+
+def notes(figures: Mapping[str, Any]) -> list[str]:
+    """What the table's columns are, and what the run was."""
+    settings, seeds = figures["settings"], figures["seeds"]
+    used = [tokens for arm in figures["arms"].values() for tokens in arm["tokens"] if tokens]
+    return [
+        f"{len(seeds)} seeds ({seeds[0]} to {seeds[-1]}), paired: the arms of a seed start from one policy and meet the same "
+        "problems in the same order. Means and 95 % bootstrap intervals over seeds; p: exact, by sign flips "
+        f"(least possible {2 / 2 ** len(seeds):.3f}).",
+        f"accuracy: right answers in percent, {settings['samples']} samples at temperature 1 of each of "
+        f"{settings['evaluated']} held-out problems; greedy: one greedy completion each. sound: right answer and no wrong "
+        "step. flawed: of the right answers, those with a wrong step. steps, idle: lines a completion.",
+        "sign: whether a step's advantage is above 0 on right steps and below 0 on wrong ones, the mean of both shares in "
+        f"percent (0 agrees with neither); early: the first {settings['early']} generations, whole run: all.",
+        f"{settings['tokens']:,} generated tokens an arm and seed, ended by the update that reaches them ({min(used):,} to "
+        f"{max(used):,} were used).",
+        "Learning rates: " + ", ".join(f"{arm} {rate:g}" for arm, rate in figures["rates"].items()) + "; each the best of "
+        f"{', '.join(f'{rate:g}' for rate in settings['rates'])} on seed"
+        f"{'s' * (len(settings['tune_seeds']) > 1)} {', '.join(map(str, settings['tune_seeds']))}, not reported.",
+        f"Model: {figures['parameters']:,} parameters. Cost: {figures['cpu_s']:,} CPU-seconds in {figures['units']} units "
+        f"({figures['machine']}); {figures['dates'][0]} to {figures['dates'][1]}; "
+        + ", ".join(f"{name} {number}" for name, number in figures["versions"].items())
+        + ".",
+    ]
+
+
+def page(figures: Mapping[str, Any]) -> str:
+    """The run as a Markdown page."""
+    rows = [cells(name, arm) for name, arm in figures["arms"].items()]
+    lines = ["# Learning run: credit for steps on chains of digit operations", "", f"    {figures['command']}", ""]
+    lines += [_row(HEADINGS), _row(["---", *["---:"] * (len(HEADINGS) - 1)]), *map(_row, rows), ""]
+    lines += [f"- {note}" for note in notes(figures)]
+    lines += ["", "![Curves, differences and signs](arithmetic.png)", "", "| arm | what it is |", "| --- | --- |"]
+    lines += [_row([name, arm["meaning"]]) for name, arm in figures["arms"].items()]
+    lines += ["", "Accuracy in percent at each learning rate, on the tuning seeds:", ""]
+    rates = figures["settings"]["rates"]
+    lines += [_row(["arm", *(f"{rate:g}" for rate in rates)]), _row(["---", *["---:"] * len(rates)])]
+    lines += [_row([name, *map(percent, row.values())]) for name, row in figures["tuning"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def write(figures: Mapping[str, Any], folder: Path) -> None:
+    """Write ``arithmetic.json`` and ``arithmetic.md``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "arithmetic.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    (folder / "arithmetic.md").write_text(page(figures), encoding="utf-8")
+
+
+def _row(values: Sequence[str]) -> str:
+    return f"| {' | '.join(values)} |"
+
+
+def _mean(figure: Mapping[str, Any]) -> float | None:
+    known = [value for value in figure["values"] if value is not None]
+    return sum(known) / len(known) if known else None
