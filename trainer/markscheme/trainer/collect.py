@@ -44,8 +44,9 @@ def collect_step_rewards(
         if missing := [row for row, columns in enumerate(inputs) if source not in columns]:
             fields = ", ".join(sorted(inputs[missing[0]]))
             raise StepRewardError(
-                f"step rewards are missing: {_row(missing[0], batch)} has no field {source!r} (fields: {fields}). Let the "
-                f"rollout function return {source!r}, for each completion a list of (index of a step's last token, reward)."
+                f"step rewards are missing: {_row(missing[0], batch)} has no field {source!r} (fields: {fields}). Let "
+                f"the rollout function return {source!r}: a list of (index of a step's last token, reward) for each "
+                "completion."
             )
         returned: Any = [columns[source] for columns in inputs]
     else:
