@@ -39,17 +39,17 @@ def run(settings: Settings, log: Log, *, workers: int, console: Console | None =
     def go(title: str, units: Sequence[Unit]) -> None:
         run_units(units, settings, log, title=title, workers=workers, console=console)
 
-    go("first training, to tune on", [Unit("sft", seed) for seed in settings.tune_seeds])
-    grid = [
-        Unit(arm.name, seed, rate) for seed in settings.tune_seeds for rate in settings.rates for arm in trained
-    ]
+    go("first training", [Unit("sft", seed) for seed in settings.policies])
+    grid = [Unit(arm.name, seed, rate) for seed in settings.tune_seeds for rate in settings.rates for arm in trained]
     go("learning rates", grid)
     rates = chosen_rates(log.done, settings)
-    go("first training", [Unit("sft", seed) for seed in settings.seeds])
     # Seed by seed, so that a run that is cut short has all arms of the seeds that it has.
     go("arms", [Unit(arm.name, seed, rates[arm.name]) for seed in settings.seeds for arm in trained])
     probes = [(arm, rates[str(arm.probes)]) for arm in PROBES]
-    go("probes", [Unit(arm.name, seed, rate) for seed in settings.seeds[: settings.probe_seeds] for arm, rate in probes])
+    go(
+        "probes",
+        [Unit(arm.name, seed, rate) for seed in settings.seeds[: settings.probe_seeds] for arm, rate in probes],
+    )
     return rates
 
 
@@ -59,7 +59,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, metavar="N", help="seeds to report (default 8; quick: 2)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="processes, a thread each (default 2)")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where the report goes (default: the work folder)")
-    parser.add_argument("--work", type=Path, default=Path("out/learning"), metavar="FOLDER", help="default out/learning")
+    parser.add_argument(
+        "--work", type=Path, default=Path("out/learning"), metavar="FOLDER", help="default out/learning"
+    )
     parser.add_argument("--report-only", action="store_true", help="run nothing: write the report of what there is")
     return parser
 

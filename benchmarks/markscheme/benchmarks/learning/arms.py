@@ -47,7 +47,9 @@ ARMS = (
     Arm("delta", "grpo", "GRPO, step rewards, each step its own", "process", "delta"),
     Arm("first_error", "grpo", "GRPO, outcome placed by the first wrong step", "process", "first_error"),
     Arm("both", "grpo", "GRPO, outcome + delta, weights 1 and 1", "both", "delta"),
-    Arm("delta_shuffled", "grpo", "control: delta, rewards shuffled within a completion", "process", "delta", "shuffled"),
+    Arm(
+        "delta_shuffled", "grpo", "control: delta, rewards shuffled within a completion", "process", "delta", "shuffled"
+    ),
     Arm("delta_constant", "grpo", "control: delta, every step its completion's mean", "process", "delta", "constant"),
 )
 PROBES = (

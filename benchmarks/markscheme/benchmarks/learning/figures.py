@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from markscheme.benchmarks.learning.page import HEADINGS, cells, notes
+from markscheme.benchmarks.learning.page import HEADINGS, PRINTED, cells, notes
 from markscheme.verifiers.errors import MissingExtraError
 
 COLORS = {
@@ -32,10 +32,11 @@ def print_table(figures: Mapping[str, Any], console: Console | None = None) -> N
     """Print one row an arm, and what the columns are beneath."""
     console = console or Console()
     table = Table(title="Chains of digit operations: percent", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for at, name in enumerate(HEADINGS):
-        table.add_column(name, justify="right" if at else "left", overflow="fold")
+    for at in PRINTED:
+        table.add_column(HEADINGS[at], justify="right" if at else "left", no_wrap=True)
     for name, arm in figures["arms"].items():
-        table.add_row(*map(Text, cells(name, arm)))
+        row = cells(name, arm)
+        table.add_row(*(Text(row[at]) for at in PRINTED))
     console.print(table)
     for note in notes(figures):
         console.print(Text(f"- {note}"))

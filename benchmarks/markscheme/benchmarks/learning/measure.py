@@ -46,7 +46,7 @@ def evaluate(
     torch.manual_seed(seed)
     out = {}
     for name, asked, greedy in (("sampled", many, False), ("greedy", problems, True)):
-        written = sample(model, tokenizer, asked, greedy=greedy)
+        written = sample(model, tokenizer, asked, limit=settings.limit, greedy=greedy)
         out[name] = summary([judge_ids(one, ids, tokenizer) for one, ids in zip(asked, written, strict=True)])
     return out
 

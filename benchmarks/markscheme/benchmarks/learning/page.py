@@ -7,7 +7,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-HEADINGS = ("arm", "accuracy", "minus outcome", "p", "greedy", "sound", "flawed", "steps", "idle", "sign: early", "whole run")
+HEADINGS = (
+    "arm",
+    "accuracy",
+    "minus outcome",
+    "p",
+    "greedy",
+    "sound",
+    "flawed",
+    "steps",
+    "idle",
+    "sign: early",
+    "whole run",
+)
+
+
+PRINTED = (0, 1, 2, 3, 6, 7, 9)
+"""The columns that fit a terminal."""
 
 
 def percent(value: float | None) -> str:
@@ -24,6 +40,13 @@ def interval(ends: Sequence[float] | None, scale: float = 100, *, signed: bool =
     return f"{mean} [{low}, {high}]"
 
 
+def spread(figure: Mapping[str, Any], scale: float = 100) -> str:
+    """A figure's mean, with its interval where it has one."""
+    if figure["interval"] is not None:
+        return interval(figure["interval"], scale)
+    return "-" if figure["mean"] is None else f"{scale * figure['mean']:.1f}"
+
+
 def cells(name: str, arm: Mapping[str, Any]) -> list[str]:
     """One arm's row, as `HEADINGS` says."""
     sampled = arm["sampled"]
@@ -32,14 +55,14 @@ def cells(name: str, arm: Mapping[str, Any]) -> list[str]:
     signs = [arm[key]["balanced"]["interval"] if key in arm else None for key in ("early_signs", "signs")]
     return [
         name,
-        interval(accuracy["interval"]),
+        spread(accuracy),
         interval(accuracy.get("difference"), signed=True),
         "-" if p is None else f"{p:.3f}",
-        percent(_mean(arm["greedy"]["accuracy"])),
-        interval(sampled["sound"]["interval"]),
-        interval(sampled["flawed"]["interval"]),
-        interval(sampled["steps"]["interval"], 1),
-        interval(sampled["idle"]["interval"], 1),
+        percent(arm["greedy"]["accuracy"]["mean"]),
+        spread(sampled["sound"]),
+        spread(sampled["flawed"]),
+        spread(sampled["steps"], 1),
+        spread(sampled["idle"], 1),
         *(percent(ends and ends[0]) for ends in signs),
     ]
 
@@ -49,8 +72,8 @@ def notes(figures: Mapping[str, Any]) -> list[str]:
     settings, seeds = figures["settings"], figures["seeds"]
     used = [tokens for arm in figures["arms"].values() for tokens in arm["tokens"] if tokens]
     return [
-        f"{len(seeds)} seeds ({seeds[0]} to {seeds[-1]}), paired: the arms of a seed start from one policy and meet the same "
-        "problems in the same order. Means and 95 % bootstrap intervals over seeds; p: exact, by sign flips "
+        f"{len(seeds)} seeds ({seeds[0]} to {seeds[-1]}), paired: the arms of a seed start from one of "
+        f"{len(settings['policies'])} policies, taken in turn, and meet the same problems in the same order. Means and 95 % bootstrap intervals over seeds; p: exact, by sign flips "
         f"(least possible {2 / 2 ** len(seeds):.3f}).",
         f"accuracy: right answers in percent, {settings['samples']} samples at temperature 1 of each of "
         f"{settings['evaluated']} held-out problems; greedy: one greedy completion each. sound: right answer and no wrong "
@@ -59,7 +82,9 @@ def notes(figures: Mapping[str, Any]) -> list[str]:
         f"percent (0 agrees with neither); early: the first {settings['early']} generations, whole run: all.",
         f"{settings['tokens']:,} generated tokens an arm and seed, ended by the update that reaches them ({min(used):,} to "
         f"{max(used):,} were used).",
-        "Learning rates: " + ", ".join(f"{arm} {rate:g}" for arm, rate in figures["rates"].items()) + "; each the best of "
+        "Learning rates: "
+        + ", ".join(f"{arm} {rate:g}" for arm, rate in figures["rates"].items())
+        + "; each the best of "
         f"{', '.join(f'{rate:g}' for rate in settings['rates'])} on seed"
         f"{'s' * (len(settings['tune_seeds']) > 1)} {', '.join(map(str, settings['tune_seeds']))}, not reported.",
         f"Model: {figures['parameters']:,} parameters. Cost: {figures['cpu_s']:,} CPU-seconds in {figures['units']} units "
@@ -93,8 +118,3 @@ def write(figures: Mapping[str, Any], folder: Path) -> None:
 
 def _row(values: Sequence[str]) -> str:
     return f"| {' | '.join(values)} |"
-
-
-def _mean(figure: Mapping[str, Any]) -> float | None:
-    known = [value for value in figure["values"] if value is not None]
-    return sum(known) / len(known) if known else None

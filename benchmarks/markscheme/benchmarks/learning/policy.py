@@ -13,8 +13,6 @@ from markscheme.benchmarks.learning.task import Judged, Problem, judge
 
 CHARACTERS = "\n#*+-0123456789:=abcdefghijkl"
 PAD, EOS = "<pad>", "<eos>"
-MAX_COMPLETION = 80
-"""Tokens that a completion may have; a plain solution of six operations has 45."""
 
 
 def make_tokenizer() -> PreTrainedTokenizerFast:
@@ -64,10 +62,10 @@ def sample(
     tokenizer: PreTrainedTokenizerFast,
     problems: Sequence[Problem],
     *,
+    limit: int,
     greedy: bool = False,
-    limit: int = MAX_COMPLETION,
 ) -> list[list[int]]:
-    """Return one completion a problem as token ids, the end-of-sequence token included where the model wrote it."""
+    """Return one completion a problem as token ids, of at most ``limit``, the end-of-sequence token included."""
     encoded = tokenizer([problem.prompt for problem in problems], return_tensors="pt", padding=True)
     config = GenerationConfig(
         max_new_tokens=limit,

@@ -53,7 +53,7 @@ def report(done: Done, settings: Settings, command: str) -> dict[str, Any]:
         DataError: the grid is not complete, or fewer than two seeds are.
     """
     rates = chosen_rates(done, settings)
-    units = {arm.name: _seeds(done, arm, rates, settings.seeds) for arm in (*ARMS, *PROBES)}
+    units = {arm.name: _seeds(done, arm, rates, settings) for arm in (*ARMS, *PROBES)}
     seeds = [seed for seed in settings.seeds if all(seed in units[arm.name] for arm in ARMS)]
     if len(seeds) < 2:
         raise DataError(f"expected at least 2 seeds with every arm, got {len(seeds)}: run again without --report-only")
@@ -77,7 +77,9 @@ def report(done: Done, settings: Settings, command: str) -> dict[str, Any]:
         "rates": rates,
         "tuning": tuning(done, settings),
         "arms": arms,
-        "curves": {arm.name: _curve(units[arm.name], units["sft"], seeds, settings) for arm in ARMS if arm.kind == "grpo"},
+        "curves": {
+            arm.name: _curve(units[arm.name], units["sft"], seeds, settings) for arm in ARMS if arm.kind == "grpo"
+        },
     }
 
 
@@ -87,9 +89,11 @@ def _unit(done: Done, unit: Unit) -> Mapping[str, Any]:
     return done[unit.key]
 
 
-def _seeds(done: Done, arm: Arm, rates: Mapping[str, float], seeds: Sequence[int]) -> dict[int, Mapping[str, Any]]:
-    rate = rates[arm.probes or arm.name] if arm.trained else None
-    keys = {seed: Unit(arm.name, seed, rate).key for seed in seeds}
+def _seeds(done: Done, arm: Arm, rates: Mapping[str, float], settings: Settings) -> dict[int, Mapping[str, Any]]:
+    if arm.trained:
+        keys = {seed: Unit(arm.name, seed, rates[arm.probes or arm.name]).key for seed in settings.seeds}
+    else:
+        keys = {seed: Unit(arm.name, settings.policy(seed)).key for seed in settings.seeds}
     return {seed: done[key] for seed, key in keys.items() if key in done}
 
 
@@ -108,19 +112,27 @@ def _arm(
         for measure in MEASURES:
             values = [unit["evaluation"][kind][measure] for unit in mine]
             base = [outcome[seed]["evaluation"][kind][measure] for seed in seeds]
-            out.setdefault(kind, {})[measure] = _figure(values, None if arm.name == "outcome" else base)
+            out.setdefault(kind, {})[measure] = _figure(
+                values, None if arm.name == "outcome" else base, spread=arm.trained
+            )
     if arm.kind == "grpo":
         for name in ("signs", "early_signs"):
             each = [sign_accuracy(unit[name]) for unit in mine]
-            out[name] = {part: _figure([one[part] for one in each], None) for part in each[0]}
+            out[name] = {part: _figure([one[part] for one in each]) for part in each[0]}
     return out
 
 
-def _figure(values: Sequence[float | None], base: Sequence[float | None] | None) -> dict[str, Any]:
-    """The values a seed, their mean and interval, and the paired difference; None where a seed has no value."""
+def _figure(
+    values: Sequence[float | None], base: Sequence[float | None] | None = None, *, spread: bool = True
+) -> dict[str, Any]:
+    """The values a seed, their mean and interval, and the paired difference; None where a seed has no value.
+
+    Without ``spread`` the mean stands alone: the first policies' values come back with every seed that starts from them.
+    """
     out: dict[str, Any] = {"values": list(values)}
     known = [value for value in values if value is not None]
-    out["interval"] = bootstrap(known) if len(known) > 1 else None
+    out["mean"] = sum(known) / len(known) if known else None
+    out["interval"] = bootstrap(known) if len(known) > 1 and spread else None
     if base is not None:
         pairs = [(a, b) for a, b in zip(values, base, strict=True) if a is not None and b is not None]
         differences = [a - b for a, b in pairs]
@@ -143,7 +155,9 @@ def _curve(
         means = []
         for seed in seeds:
             inside = [
-                one["accuracy"] for one in units[seed]["curve"] if min(int((one["tokens"] - 1) / width), BINS - 1) == bin_
+                one["accuracy"]
+                for one in units[seed]["curve"]
+                if min(int((one["tokens"] - 1) / width), BINS - 1) == bin_
             ]
             if inside:
                 means.append(sum(inside) / len(inside))

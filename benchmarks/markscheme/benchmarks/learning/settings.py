@@ -14,6 +14,7 @@ class Settings:
 
     Attributes:
         length: operations of a problem.
+        policies: seeds of the first trainings; the runs' seeds take their policies in turn.
         sft_steps: updates of the first training, of 32 demonstrations each.
         sft_rate: its peak learning rate.
         tokens: what an arm may generate, in completion tokens; it ends with the update that reaches them.
@@ -29,8 +30,9 @@ class Settings:
     """
 
     length: int = 6
-    sft_steps: int = 700
-    sft_rate: float = 6e-3
+    policies: tuple[int, ...] = (1, 2)
+    sft_steps: int = 1200
+    sft_rate: float = 5e-3
     tokens: int = 90_000
     prompts: int = 8
     group: int = 8
@@ -42,9 +44,18 @@ class Settings:
     samples: int = 2
     early: int = 5
 
+    @property
+    def limit(self) -> int:
+        """Tokens that a completion may have: a plain solution has 7 an operation and 3, so two thirds more fit."""
+        return 12 * self.length + 8
+
+    def policy(self, seed: int) -> int:
+        """The first training that a seed starts from."""
+        return self.policies[seed % len(self.policies)]
+
     def digest(self, arm: str) -> str:
         """A short name of what an arm's units depend on: which seeds and rates there are besides is left out."""
-        left_out = {"rates", "seeds", "tune_seeds", "probe_seeds"}
+        left_out = {"rates", "seeds", "tune_seeds", "probe_seeds", "policies"}
         if arm == "sft":
             left_out |= {"tokens", "prompts", "group", "early"}
         what = {name: value for name, value in dataclasses.asdict(self).items() if name not in left_out}
@@ -53,9 +64,9 @@ class Settings:
 
 FULL = Settings()
 QUICK = Settings(
-    length=4,
-    sft_steps=60,
-    tokens=1_500,
+    length=3,
+    sft_steps=20,
+    tokens=600,
     prompts=2,
     group=4,
     rates=(1e-3, 2e-3),

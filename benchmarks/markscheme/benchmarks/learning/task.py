@@ -170,7 +170,7 @@ class Habits:
     ``idle`` a line that only repeats the last digit.
     """
 
-    misconceived: float = 0.2
+    misconceived: float = 0.15
     wrong: float = 0.5
     other: float = 0.2
     slip: float = 0.01

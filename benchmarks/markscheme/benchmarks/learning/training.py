@@ -14,7 +14,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast, TrainerCallba
 
 from markscheme.benchmarks.learning.arms import Arm, Marker
 from markscheme.benchmarks.learning.measure import Signs, summary
-from markscheme.benchmarks.learning.policy import MAX_COMPLETION, judge_ids, sample
+from markscheme.benchmarks.learning.policy import judge_ids, sample
 from markscheme.benchmarks.learning.settings import Settings
 from markscheme.benchmarks.learning.sft import Example, fit
 from markscheme.benchmarks.learning.task import Problem, make_problem
@@ -87,7 +87,7 @@ def reinforce(
             max_steps=updates,
             per_device_train_batch_size=batch,
             num_generations=settings.group,
-            max_completion_length=MAX_COMPLETION,
+            max_completion_length=settings.limit,
             loss_type="dapo",
             beta=0.0,
             shuffle_dataset=False,
@@ -131,7 +131,8 @@ def reject(
             break
         mine = problems_of(seed, (start + 1) * settings.prompts, settings.length)[-settings.prompts :]
         asked = [one for one in mine for _ in range(settings.group)]
-        for problem, ids in zip(asked, sample(model, tokenizer, asked), strict=True):
+        written = sample(model, tokenizer, asked, limit=settings.limit)
+        for problem, ids in zip(asked, written, strict=True):
             marked = judge_ids(problem, ids, tokenizer)
             judged.append(marked)
             tokens += len(ids)

@@ -1,4 +1,4 @@
-"""The units of a run: a seed's first training, and one arm on one seed at one learning rate."""
+"""The units of a run: a first training, and one arm on one seed at one learning rate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from markscheme.benchmarks.learning.training import reinforce, reject
 
 @dataclass(frozen=True)
 class Unit:
-    """One arm on one seed. The arm ``sft`` makes the policy that the others of its seed start from."""
+    """One arm on one seed. The arm ``sft`` makes a policy that the others start from."""
 
     arm: str
     seed: int
@@ -36,7 +36,7 @@ class Unit:
 
 
 def base_folder(folder: Path, seed: int, settings: Settings) -> Path:
-    """Where a seed's first policy is kept."""
+    """Where the policy of a first training is kept."""
     return folder / f"base-{settings.digest('sft')}-{seed}"
 
 
@@ -71,7 +71,7 @@ def _first(unit: Unit, settings: Settings, folder: Path) -> dict[str, Any]:
 
 def _arm(unit: Unit, settings: Settings, folder: Path) -> dict[str, Any]:
     tokenizer = make_tokenizer()
-    model = LlamaForCausalLM.from_pretrained(base_folder(folder, unit.seed, settings))
+    model = LlamaForCausalLM.from_pretrained(base_folder(folder, settings.policy(unit.seed), settings))
     arm, rate = BY_NAME[unit.arm], unit.rate
     if rate is None:
         raise ValueError(f"arm {unit.arm!r} is trained: its unit needs a learning rate")
