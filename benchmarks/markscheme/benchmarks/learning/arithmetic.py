@@ -1,10 +1,10 @@
 """Does credit for steps teach a small model more than credit for answers, from as many generated tokens?
 
 Run ``python -m markscheme.benchmarks.learning.arithmetic [--quick] [--seeds N] [--workers N] [--work FOLDER]
-[--out FOLDER]``. A policy of
-a hundred thousand parameters is made and trained on flawed demonstrations, once a seed; from there every arm spends the
-same number of generated tokens. Learning rates are chosen first, for every arm over the same grid, on seeds that are not
-reported. Each (arm, seed) is written to WORK/units.jsonl as it ends: a run that was stopped goes on where it was.
+[--out FOLDER]``. Policies of
+a hundred thousand parameters are made and trained on flawed demonstrations; from there every arm spends the same number
+of generated tokens. Learning rates are chosen first, for every arm over the same grid, on seeds that are not reported.
+Each (arm, seed) is written to WORK/units.jsonl as it ends: a run that was stopped goes on where it was.
 The table, OUT/arithmetic.json, .md and .png come from that file alone. ``docs/learning.md`` says how the task is made.
 """
 

@@ -20,8 +20,8 @@ Control = Literal["shuffled", "constant"]
 class Arm:
     """One way to train.
 
-    ``control`` spoils the step rewards: see `spoil`. ``probes`` names the arm whose learning rate a probe takes; a probe
-    is paid for idle lines too and is no part of the comparison.
+    ``control`` spoils the step rewards: see `spoil`. A probe is paid for idle lines too and is no part of the
+    comparison: ``probes`` names the arm that it is beside that, and whose learning rate it takes.
     """
 
     name: str
@@ -63,7 +63,10 @@ Steps = list[tuple[int, float | None]]
 
 
 def token_ends(judged: Judged, length: int) -> list[int]:
-    """Return the index of each step's last token: a character is a token, and what ends the completion is its last's."""
+    """Return the index of each step's last token.
+
+    A character is a token; a step's line feed is its own, and so is the end of the sequence the last step's.
+    """
     ends = [step.stop - 1 for step in judged.steps]
     return [*ends[:-1], length - 1] if ends else []
 
@@ -79,11 +82,8 @@ def spoil(rewards: Sequence[float | None], control: Control | None, rng: random.
     scored = [reward for reward in rewards if reward is not None]
     if control is None or not scored:
         return list(rewards)
-    if control == "constant":
-        dealt = [sum(scored) / len(scored)] * len(scored)
-    else:
-        dealt = rng.sample(scored, len(scored))
-    cards = iter(dealt)
+    mean = sum(scored) / len(scored)
+    cards = iter([mean] * len(scored) if control == "constant" else rng.sample(scored, len(scored)))
     return [None if reward is None else next(cards) for reward in rewards]
 
 
@@ -92,7 +92,7 @@ class Marker:
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, arm: Arm, seed: int) -> None:
         self.tokenizer, self.arm = tokenizer, arm
-        self.rng = random.Random(f"shuffle {seed}")
+        self.rng = random.Random(f"shuffle {seed}")  # noqa: S311 - no secret
         self.judged: list[Judged] = []
         self.lengths: list[int] = []
         self.tokens = 0

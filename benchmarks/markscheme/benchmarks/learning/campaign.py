@@ -43,8 +43,8 @@ class Log:
                 key, made_with, wanted = entry["unit"], entry["settings"], self.settings.digest(entry["arm"])
             except (ValueError, KeyError, TypeError) as error:
                 raise DataError(
-                    f"{self.path}, line {number}: expected an object with 'unit', 'arm' and 'settings', got {line[:80]!r}; "
-                    "delete the line, and its unit runs again"
+                    f"{self.path}, line {number}: expected an object with 'unit', 'arm' and 'settings', got "
+                    f"{line[:80]!r}; delete the line, and its unit runs again"
                 ) from error
             if made_with == wanted:
                 self.done[key] = entry
@@ -106,7 +106,8 @@ def _results(
         waiting, running, failure = list(units), dict[Future[dict[str, Any]], Unit](), None
         while running or (waiting and failure is None):
             while waiting and len(running) < workers and failure is None:
-                running[pool.submit(run, waiting[0], settings, folder)] = waiting.pop(0)
+                unit = waiting.pop(0)
+                running[pool.submit(run, unit, settings, folder)] = unit
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 unit = running.pop(future)
                 error = future.exception()

@@ -26,7 +26,7 @@ def student_quantile(p: float, freedom: int) -> float:
     log_scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(math.pi) / 2
 
     def below(angle: float, pieces: int = 400) -> float:
-        # With t = sqrt(freedom) tan(angle) the density becomes cos(angle) ** (freedom - 1): Simpson's rule is exact here.
+        # With t = sqrt(freedom) tan(angle) the density becomes cos(angle) ** (freedom - 1), on a short range.
         width = angle / pieces
         heights = [math.cos(width * at) ** (freedom - 1) for at in range(pieces + 1)]
         total = heights[0] + heights[-1] + 4 * sum(heights[1:-1:2]) + 2 * sum(heights[2:-1:2])
@@ -44,8 +44,8 @@ def bootstrap(values: Sequence[float], *, level: float = 0.95, resamples: int = 
 
     The percentile interval is too narrow for a handful of values; this is the *expanded* one (T. Hesterberg, "What
     teachers should know about the bootstrap", The American Statistician 69 (2015) 371-386, section 3.3): its tail is
-    Φ(-√(n/(n-1)) t), with t Student's quantile, so that normal data get the width of Student's interval. For paired arms
-    pass the differences.
+    Φ(-√(n/(n-1)) t), with t Student's quantile, so that normal data get the width of Student's interval. For paired
+    arms pass the differences.
 
     Raises:
         ValueError: fewer than two values.

@@ -20,9 +20,9 @@ HELD_OUT = 0
 def summary(judged: Sequence[Judged]) -> dict[str, float | None]:
     """Return the figures of completions.
 
-    ``accuracy``: share with a right answer. ``sound``: share with a right answer and no wrong step. ``flawed``: share of
-    the right answers that have a wrong step, None where no answer is right. ``step_accuracy``: share of the judged steps
-    that are right. ``steps``, ``idle``: steps, and idle ones, a completion.
+    ``accuracy``: share with a right answer. ``sound``: share with a right answer and no wrong step. ``flawed``: share
+    of the right answers that have a wrong step, None where no answer is right. ``step_accuracy``: share of the judged
+    steps that are right. ``steps``, ``idle``: steps, and idle ones, a completion.
     """
     n, correct = len(judged), sum(one.correct for one in judged)
     flawed = sum(one.correct and one.flawed for one in judged)
@@ -76,7 +76,8 @@ def sign_accuracy(counts: dict[str, dict[str, int]]) -> dict[str, Any]:
     """Return how well signs tell right from wrong steps.
 
     ``right``: of the right steps, the share whose advantage is above 0; ``wrong``: of the wrong ones, below 0;
-    ``balanced``: the mean of the two. An advantage of exactly 0 agrees with neither; ``zero`` is its share of all steps.
+    ``balanced``: the mean of the two. An advantage of exactly 0 agrees with neither; ``zero`` is its share of all
+    steps.
     """
     totals = {truth: sum(sides.values()) for truth, sides in counts.items()}
     right = counts["right"]["above"] / totals["right"] if totals["right"] else None

@@ -71,24 +71,24 @@ def notes(figures: Mapping[str, Any]) -> list[str]:
     """What the table's columns are, and what the run was."""
     settings, seeds = figures["settings"], figures["seeds"]
     used = [tokens for arm in figures["arms"].values() for tokens in arm["tokens"] if tokens]
+    rates, tuned = settings["rates"], settings["tune_seeds"]
     return [
         f"{len(seeds)} seeds ({seeds[0]} to {seeds[-1]}), paired: the arms of a seed start from one of "
-        f"{len(settings['policies'])} policies, taken in turn, and meet the same problems in the same order. Means and 95 % bootstrap intervals over seeds; p: exact, by sign flips "
-        f"(least possible {2 / 2 ** len(seeds):.3f}).",
+        f"{len(settings['policies'])} policies, taken in turn, and meet the same problems in the same order. Means and "
+        "95 % bootstrap intervals over seeds; p: exact, by sign flips (least possible "
+        f"{2 / 2 ** len(seeds):.3f}). Arms named _idle: seeds {', '.join(map(str, figures['probe_seeds'])) or 'none'}.",
         f"accuracy: right answers in percent, {settings['samples']} samples at temperature 1 of each of "
-        f"{settings['evaluated']} held-out problems; greedy: one greedy completion each. sound: right answer and no wrong "
-        "step. flawed: of the right answers, those with a wrong step. steps, idle: lines a completion.",
-        "sign: whether a step's advantage is above 0 on right steps and below 0 on wrong ones, the mean of both shares in "
-        f"percent (0 agrees with neither); early: the first {settings['early']} generations, whole run: all.",
-        f"{settings['tokens']:,} generated tokens an arm and seed, ended by the update that reaches them ({min(used):,} to "
-        f"{max(used):,} were used).",
-        "Learning rates: "
-        + ", ".join(f"{arm} {rate:g}" for arm, rate in figures["rates"].items())
-        + "; each the best of "
-        f"{', '.join(f'{rate:g}' for rate in settings['rates'])} on seed"
-        f"{'s' * (len(settings['tune_seeds']) > 1)} {', '.join(map(str, settings['tune_seeds']))}, not reported.",
-        f"Model: {figures['parameters']:,} parameters. Cost: {figures['cpu_s']:,} CPU-seconds in {figures['units']} units "
-        f"({figures['machine']}); {figures['dates'][0]} to {figures['dates'][1]}; "
+        f"{settings['evaluated']} held-out problems; greedy: one greedy completion each. sound: right answer and no "
+        "wrong step. flawed: of the right answers, those with a wrong step. steps, idle: lines a completion.",
+        "sign: whether a step's advantage is above 0 on right steps and below 0 on wrong ones, the mean of both shares "
+        f"in percent (0 agrees with neither); early: the first {settings['early']} generations, whole run: all.",
+        f"{settings['tokens']:,} generated tokens an arm and seed, ended by the update that reaches them "
+        f"({min(used):,} to {max(used):,} were used).",
+        "Learning rates: " + ", ".join(f"{arm} {rate:g}" for arm, rate in figures["rates"].items()) + "; each the best "
+        f"of {', '.join(f'{rate:g}' for rate in rates)} on seed{'s' * (len(tuned) > 1)} {', '.join(map(str, tuned))}, "
+        "not reported.",
+        f"Model: {figures['parameters']:,} parameters. Cost: {figures['cpu_s']:,} CPU-seconds in {figures['units']} "
+        f"units ({figures['machine']}); {figures['dates'][0]} to {figures['dates'][1]}; "
         + ", ".join(f"{name} {number}" for name, number in figures["versions"].items())
         + ".",
     ]

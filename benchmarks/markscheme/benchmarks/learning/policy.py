@@ -1,8 +1,9 @@
-"""The policy: a Llama of a quarter of a million parameters over single characters, and what it writes."""
+"""The policy: a Llama of a hundred thousand parameters over single characters, and what it writes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
@@ -21,7 +22,7 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=PAD))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     tokenizer.decoder = decoders.Fuse()
-    return PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokenizer,
         pad_token=PAD,
         eos_token=EOS,
@@ -31,7 +32,7 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def make_model(tokenizer: PreTrainedTokenizerFast, seed: int, *, hidden: int = 64, layers: int = 2) -> LlamaForCausalLM:
-    """Return a new model: 243,072 parameters at the defaults."""
+    """Return a new model: 100,608 parameters at the defaults."""
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=len(tokenizer),
@@ -52,8 +53,8 @@ def make_model(tokenizer: PreTrainedTokenizerFast, seed: int, *, hidden: int = 6
 
 def quiet() -> None:
     """Let transformers and TRL print errors alone: a run of many units has a progress bar of its own."""
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 @torch.no_grad()
@@ -67,7 +68,7 @@ def sample(
 ) -> list[list[int]]:
     """Return one completion a problem as token ids, of at most ``limit``, the end-of-sequence token included."""
     encoded = tokenizer([problem.prompt for problem in problems], return_tensors="pt", padding=True)
-    config = GenerationConfig(
+    config = GenerationConfig(  # type: ignore[no-untyped-call]
         max_new_tokens=limit,
         do_sample=not greedy,
         temperature=None if greedy else 1.0,
@@ -76,8 +77,9 @@ def sample(
         eos_token_id=tokenizer.eos_token_id,
     )
     was_training = model.training
-    model.eval()
-    written = model.generate(**encoded, generation_config=config)[:, encoded["input_ids"].shape[1] :]  # (N, T)
+    model.eval()  # type: ignore[no-untyped-call]
+    generate: Any = model.generate
+    written = generate(**encoded, generation_config=config)[:, encoded["input_ids"].shape[1] :]  # (N, T)
     model.train(was_training)
     return [trim(row, tokenizer) for row in written.tolist()]
 

@@ -127,7 +127,7 @@ def _figure(
 ) -> dict[str, Any]:
     """The values a seed, their mean and interval, and the paired difference; None where a seed has no value.
 
-    Without ``spread`` the mean stands alone: the first policies' values come back with every seed that starts from them.
+    Without ``spread`` the mean stands alone: a first policy's value comes back with every seed that starts from it.
     """
     out: dict[str, Any] = {"values": list(values)}
     known = [value for value in values if value is not None]

@@ -33,7 +33,7 @@ class Settings:
     policies: tuple[int, ...] = (1, 2)
     sft_steps: int = 1200
     sft_rate: float = 5e-3
-    tokens: int = 90_000
+    tokens: int = 70_000
     prompts: int = 8
     group: int = 8
     rates: tuple[float, ...] = (2.5e-4, 5e-4, 1e-3)
@@ -64,9 +64,10 @@ class Settings:
 
 FULL = Settings()
 QUICK = Settings(
-    length=3,
-    sft_steps=20,
-    tokens=600,
+    length=2,
+    policies=(1,),
+    sft_steps=10,
+    tokens=300,
     prompts=2,
     group=4,
     rates=(1e-3, 2e-3),

@@ -46,7 +46,7 @@ def fit(
             group["lr"] = rate
         loss = batch_loss(model, batches(step))
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
@@ -59,7 +59,8 @@ def demonstrations(
     Short problems first because a small model finds out there, in a tenth of the steps, how to look up the next
     operation.
     """
-    writer, rng = Demonstrator(seed), random.Random(f"demonstrations {seed}")
+    writer = Demonstrator(seed)
+    rng = random.Random(f"demonstrations {seed}")  # noqa: S311 - no secret
 
     def examples(step: int) -> list[Example]:
         longest = 2 + round((length - 2) * min(1.0, step / (0.3 * steps)))

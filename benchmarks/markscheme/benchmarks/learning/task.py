@@ -7,16 +7,15 @@ A step is *right* when it follows from the problem and from the lines before it,
 digit that the line before gave, applies the problem's next operations as they stand, and states their result. A step
 after a wrong one can be right again (what an examiner calls follow-through). A line may apply several operations
 (``7a*3b+8=9``: a shortcut) or none (``9=9``: true, and idle). The answer line is the last step; it is right when every
-operation was applied and it repeats the last digit. So where all steps are right the answer is right too; a right answer
-can hold wrong steps (``*5`` forgets all but one bit, ``*2`` folds two digits into one, two slips can cancel): a flawed
-positive.
+operation was applied and it repeats the last digit. So where all steps are right the answer is right too; a right
+answer can hold wrong steps (``*5`` forgets all but one bit, ``*2`` folds two digits into one, two slips can cancel): a
+flawed positive.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 LABELS = "abcdefghijkl"
@@ -94,7 +93,11 @@ def make_problem(rng: random.Random, length: int) -> Problem:
 
 @dataclass(frozen=True)
 class Step:
-    """One line of a completion. ``operations`` is how many it applies, None for the answer line or an unreadable one."""
+    """One line of a completion.
+
+    ``start`` and ``stop`` are its characters in the completion, its line feed included. ``right`` is None where it was
+    cut off. ``operations`` is how many it applies, None for the answer line and for one that cannot be read.
+    """
 
     text: str
     start: int
@@ -164,10 +167,10 @@ def judge(problem: Problem, text: str, *, finished: bool = True) -> Judged:
 class Habits:
     """How the writer of the demonstrations works; each is a probability.
 
-    ``misconceived`` of the 270 single operations are believed to have a wrong result: there the writer states that with
-    probability ``wrong``, another wrong digit with ``other``, the right one otherwise. ``slip`` is a chance error at any
-    operation, ``shortcut`` a line of two operations, which doubles the chance of a slip ``shortcut_slips`` times, and
-    ``idle`` a line that only repeats the last digit.
+    ``misconceived`` of the 260 single operations (ten digits, 26 operations) are believed to have a wrong result: there
+    the writer states it with probability ``wrong``, another wrong digit with ``other``, the right one otherwise.
+    ``slip`` is a random digit at any operation of a line of one, ``shortcut_slip`` of a line of two; ``shortcut`` lines
+    of two, and ``idle`` ones that only repeat the last digit, come up as often as these say.
     """
 
     misconceived: float = 0.15
@@ -184,7 +187,7 @@ class Demonstrator:
 
     def __init__(self, seed: int, habits: Habits | None = None) -> None:
         self.habits = habits or Habits()
-        rng = random.Random(seed)
+        rng = random.Random(seed)  # noqa: S311 - no secret
         self.beliefs: dict[tuple[int, Operation], tuple[int, int]] = {}
         for sign in SIGNS:
             for digit in range(2 if sign == "*" else 1, 10):
@@ -219,7 +222,7 @@ class Demonstrator:
         return "\n".join([*lines, f"#{value}"])
 
 
-def held_out(seed: int, count: int, length: int) -> Sequence[Problem]:
-    """Return the problems of an evaluation: drawn from a stream of their own, so that no training run meets it."""
-    rng = random.Random(f"held out {seed}")
+def held_out(seed: int, count: int, length: int) -> list[Problem]:
+    """Return the problems of an evaluation, from a stream of their own: training meets one by chance alone."""
+    rng = random.Random(f"held out {seed}")  # noqa: S311 - no secret
     return [make_problem(rng, length) for _ in range(count)]

@@ -1,8 +1,7 @@
-"""What an arm does with its budget of generated tokens, from the policy of the first training on."""
+"""One arm's GRPO run, with the trainer itself, until its budget of generated tokens is spent."""
 
 from __future__ import annotations
 
-import itertools
 import random
 import tempfile
 from collections.abc import Callable
@@ -14,9 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast, TrainerCallba
 
 from markscheme.benchmarks.learning.arms import Arm, Marker
 from markscheme.benchmarks.learning.measure import Signs, summary
-from markscheme.benchmarks.learning.policy import judge_ids, sample
 from markscheme.benchmarks.learning.settings import Settings
-from markscheme.benchmarks.learning.sft import Example, fit
 from markscheme.benchmarks.learning.task import Problem, make_problem
 from markscheme.trainer import ProcessGRPOConfig, ProcessGRPOTrainer
 
@@ -32,13 +29,13 @@ class Measured(ProcessGRPOTrainer):
         return output
 
 
-class Budget(TrainerCallback):  # type: ignore[misc]
+class Budget(TrainerCallback):
     """Ends training with the update that reaches the budget."""
 
     def __init__(self, marker: Marker, tokens: int) -> None:
         self.marker, self.tokens = marker, tokens
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002 - as called
         """Stop where the budget is spent."""
         if self.marker.tokens >= self.tokens:
             control.should_training_stop = True
@@ -63,7 +60,7 @@ class Record:
 
 def problems_of(seed: int, count: int, length: int) -> list[Problem]:
     """Return the problems that every arm of a seed meets, in this order."""
-    rng = random.Random(f"training {seed}")
+    rng = random.Random(f"training {seed}")  # noqa: S311 - no secret
     return [make_problem(rng, length) for _ in range(count)]
 
 
@@ -74,8 +71,8 @@ def reinforce(
     marker = Marker(tokenizer, arm, seed)
     record = Record(marker, settings.early)
     batch = settings.prompts * settings.group
-    # No completion is shorter than a plain solution's half, so there are problems to the end.
-    updates = -(-settings.tokens // (batch * settings.length))
+    # Enough problems for completions of a third of a plain solution's length.
+    updates = -(-settings.tokens // (batch * 2 * settings.length))
     prompts = [{"prompt": one.prompt} for one in problems_of(seed, updates * settings.prompts, settings.length)]
     with tempfile.TemporaryDirectory() as folder:
         config = ProcessGRPOConfig(
@@ -118,34 +115,3 @@ def reinforce(
         "signs": record.signs.counts,
         "early_signs": record.early_signs.counts,
     }
-
-
-def reject(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, seed: int, rate: float, settings: Settings
-) -> dict[str, Any]:
-    """Spend the budget on samples, keep the right ones, each text once, and train on them for two epochs."""
-    torch.manual_seed(seed)
-    batch, tokens, kept, judged = settings.prompts * settings.group, 0, dict[tuple[str, str], Example](), []
-    for start in itertools.count():
-        if tokens >= settings.tokens:
-            break
-        mine = problems_of(seed, (start + 1) * settings.prompts, settings.length)[-settings.prompts :]
-        asked = [one for one in mine for _ in range(settings.group)]
-        written = sample(model, tokenizer, asked, limit=settings.limit)
-        for problem, ids in zip(asked, written, strict=True):
-            marked = judge_ids(problem, ids, tokenizer)
-            judged.append(marked)
-            tokens += len(ids)
-            if marked.correct:
-                kept[problem.prompt, str(ids)] = (tokenizer.encode(problem.prompt), ids)
-    examples, rng, size = list(kept.values()), random.Random(f"rejection {seed}"), 32
-    steps = -(-2 * len(examples) // size)
-    order = [at for _ in range(2) for at in rng.sample(range(len(examples)), len(examples))]
-    fit(
-        model,
-        lambda step: [examples[at] for at in order[step * size : (step + 1) * size]],
-        steps,
-        rate,
-        warmup=min(10, max(1, steps // 5)),
-    )
-    return {"tokens": tokens, "updates": steps, "kept": len(examples), "sampled": len(judged)}

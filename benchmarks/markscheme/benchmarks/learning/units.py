@@ -16,9 +16,10 @@ from transformers import LlamaForCausalLM
 from markscheme.benchmarks.learning.arms import BY_NAME
 from markscheme.benchmarks.learning.measure import evaluate
 from markscheme.benchmarks.learning.policy import make_model, make_tokenizer, quiet
+from markscheme.benchmarks.learning.rejection import reject
 from markscheme.benchmarks.learning.settings import Settings
 from markscheme.benchmarks.learning.sft import demonstrations, fit
-from markscheme.benchmarks.learning.training import reinforce, reject
+from markscheme.benchmarks.learning.training import reinforce
 
 
 @dataclass(frozen=True)
