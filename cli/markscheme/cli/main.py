@@ -11,6 +11,7 @@ from markscheme.cli.audit import audit
 from markscheme.cli.eval import evaluate
 from markscheme.cli.grade import grade
 from markscheme.cli.judge import judge
+from markscheme.cli.sample import sample
 from markscheme.cli.sandbox import sandbox
 from markscheme.cli.serve import serve
 
@@ -25,6 +26,7 @@ app = typer.Typer(
 app.command()(grade)
 app.command()(audit)
 app.command("eval")(evaluate)
+app.command()(sample)
 app.command()(judge)
 app.command()(serve)
 app.add_typer(sandbox)
