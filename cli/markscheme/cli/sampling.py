@@ -69,7 +69,9 @@ class Job:
         from markscheme.benchmarks.models import cache_folder
         from markscheme.verifiers.records import fingerprint
 
-        name = fingerprint(self.backend.identity, self.prompter("?").text, self.sampling.model_dump(mode="json"))
+        prompt = self.prompter("")
+        settings = self.sampling.model_dump(mode="json")
+        name = fingerprint(self.backend.identity, list(prompt.messages), prompt.text, settings)
         return cache_folder() / "samples" / f"{self.suite}-{name}.jsonl"
 
     def run(self, path: Path, *, fresh: bool) -> None:

@@ -84,5 +84,5 @@ def open_backend(
 
         return OpenAIBackend(kind, model)
     raise DataError(
-        f"expected a backend of {', '.join(BACKENDS)} or a URL such as http://127.0.0.1:8000/v1; found {kind!r}"
+        f"--backend: expected {', '.join(BACKENDS)} or a URL such as http://127.0.0.1:8000/v1, found {kind!r}"
     )

@@ -71,9 +71,13 @@ class OpenAIBackend:
                 async with gate:
                     return await self._one(client, prompt, sampling, (seed + place) % (1 << 31))
 
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(one(place, prompt)) for place, prompt in enumerate(prompts)]
-        return [task.result() for task in tasks]
+            tasks = [asyncio.ensure_future(one(place, prompt)) for place, prompt in enumerate(prompts)]
+            try:
+                return list(await asyncio.gather(*tasks))
+            finally:  # where one fails the others' answers are of no use
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _one(self, client: httpx.AsyncClient, prompt: Prompt, sampling: Sampling, seed: int) -> list[Generated]:
         asked: dict[str, Any] = {
