@@ -12,6 +12,7 @@ from markscheme.cli.eval import evaluate
 from markscheme.cli.grade import grade
 from markscheme.cli.judge import judge
 from markscheme.cli.prm import prm
+from markscheme.cli.sample import sample
 from markscheme.cli.sandbox import sandbox
 from markscheme.cli.serve import serve
 
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.command()(grade)
 app.command()(audit)
 app.command("eval")(evaluate)
+app.command()(sample)
 app.command()(judge)
 app.command()(serve)
 app.add_typer(sandbox)
