@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from markscheme.benchmarks.rollouts.backend import BACKENDS, Backend, Generated, open_backend
 from markscheme.benchmarks.rollouts.collect import SampleFile, collect
+from markscheme.benchmarks.rollouts.function import BackendGenerate
 from markscheme.benchmarks.rollouts.prompts import Prompt, Prompter
 from markscheme.benchmarks.rollouts.sampling import PRESETS, Sampling
 
@@ -11,6 +12,7 @@ __all__ = [
     "BACKENDS",
     "PRESETS",
     "Backend",
+    "BackendGenerate",
     "Generated",
     "Prompt",
     "Prompter",
