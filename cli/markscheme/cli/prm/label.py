@@ -69,6 +69,9 @@ def label(
     batch_size: BatchOption = 16,
     engine: EngineOption = None,
     chunk: Annotated[int, typer.Option(min=1, help="Solutions at once: what a stopped run may lose.")] = 32,
+    on_bad: Annotated[
+        Literal["error", "skip"], typer.Option(help="What to do with rows that cannot be used; skip shows them.")
+    ] = "error",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Label the steps of solutions; the file can be trained on (prm train)."""
@@ -101,6 +104,7 @@ def label(
                 batch_size=batch_size,
                 engine=engine or [],
                 chunk=chunk,
+                on_bad=on_bad,
             )
             found = job.run()
         report(found, out, gold, as_json=as_json)

@@ -15,7 +15,7 @@ from markscheme.verifiers.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
     from markscheme.benchmarks.rollouts import BackendGenerate
-    from markscheme.prm.labels import LabelAudit, Labeler, PrefixPrompt, StepLabels
+    from markscheme.prm.labels import LabelAudit, Labeler, LabelTask, PrefixPrompt, StepLabels
     from markscheme.prm.labels.result import After
     from markscheme.verifiers.reading import Reading
 
@@ -45,6 +45,7 @@ class Labeling:
     batch_size: int = 16
     engine: Sequence[str] = ()
     chunk: int = 32
+    on_bad: Literal["error", "skip"] = "error"
 
     def run(self) -> list[StepLabels]:
         """Label what the output file does not hold yet.
@@ -56,14 +57,13 @@ class Labeling:
             StepDataError: rows that cannot be used; it lists every one.
             DataError: options that do not fit, or as the labeler raises.
         """
-        from markscheme.prm.labels import LabelFile, label_many, read_tasks
+        from markscheme.prm.labels import LabelFile, label_many
 
         if self.data is None:
             raise DataError(f"--by {self.by}: name the file of solutions to label")
         if self.out.exists() and self.out.samefile(self.data):
             raise DataError(f"{self.out}: -o names the file that is read; choose another")
-        splitter = self.separator
-        tasks = read_tasks(self.data, splitter, need_gold=self.by in ("montecarlo", "search"))
+        tasks = self._tasks(self.data)
         labeler = self._labeler()
         with LabelFile(self.out, tasks, labeler.identity, fresh=self.fresh) as file:
             found = dict(file.done)
@@ -80,6 +80,20 @@ class Labeling:
                     typer.echo(f"\nstopped: {len(found):,} of {len(tasks):,} labelled, {kept}.", err=True)
                     raise typer.Exit(EXIT_STOPPED) from None
         return [found[task.row] for task in tasks]
+
+    def _tasks(self, data: Path) -> list[LabelTask]:
+        """Read the solutions, and say which rows were left out."""
+        import warnings
+
+        from markscheme.prm.labels import read_tasks
+
+        need = self.by in ("montecarlo", "search")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            tasks = read_tasks(data, self.separator, need_gold=need, on_bad=self.on_bad)
+        for one in caught:
+            typer.echo(safe(str(one.message)), err=True)
+        return tasks
 
     def _labeler(self) -> Labeler:
         from markscheme.prm.labels import (
