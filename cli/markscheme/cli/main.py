@@ -13,6 +13,7 @@ from markscheme.cli.grade import grade
 from markscheme.cli.judge import judge
 from markscheme.cli.plan import plan
 from markscheme.cli.prm import prm
+from markscheme.cli.sample import sample
 from markscheme.cli.sandbox import sandbox
 from markscheme.cli.serve import serve
 from markscheme.cli.train import train
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command()(grade)
 app.command()(audit)
 app.command("eval")(evaluate)
+app.command()(sample)
 app.command()(judge)
 app.command()(serve)
 app.command()(plan)
