@@ -11,12 +11,12 @@ import pytest
 pytest.importorskip("trl", reason="needs TRL: pip install markscheme[train]")
 pytest.importorskip("matplotlib", reason="needs matplotlib: pip install markscheme[bench]")
 
-from markscheme.benchmarks.learning.arithmetic import main  # noqa: E402
-from markscheme.benchmarks.learning.arms import ARMS, BY_NAME, PROBES  # noqa: E402
-from markscheme.benchmarks.learning.campaign import Log  # noqa: E402
-from markscheme.benchmarks.learning.intervals import bootstrap  # noqa: E402
-from markscheme.benchmarks.learning.report import chosen_rates, report  # noqa: E402
-from markscheme.benchmarks.learning.settings import QUICK  # noqa: E402
+from markscheme.benchmarks.learning.arithmetic import main
+from markscheme.benchmarks.learning.arms import ARMS, BY_NAME, PROBES
+from markscheme.benchmarks.learning.campaign import Log
+from markscheme.benchmarks.learning.intervals import bootstrap
+from markscheme.benchmarks.learning.report import chosen_rates, report
+from markscheme.benchmarks.learning.settings import QUICK
 
 pytestmark = pytest.mark.train
 

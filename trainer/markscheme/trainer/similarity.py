@@ -43,7 +43,7 @@ class SimilarityReward:
         pooling: of sentence embeddings; what the encoder was trained with.
         max_length: tokens of a text that are looked at; the tokenizer's own limit where not given. What is longer is
             cut, counted in ``truncated`` and logged as ``<name>/truncated``.
-        baseline: b: rewards become (s - b) / (1 - b), as BERTScore's rescaling; a typical similarity of unrelated texts.
+        baseline: b: rewards become (s - b) / (1 - b), as BERTScore's rescaling; what unrelated texts have.
         batch_size: texts encoded at once; those of like length go together.
         dtype: of the encoder's weights.
         device: "cuda" where there is one, else "cpu", unless given.

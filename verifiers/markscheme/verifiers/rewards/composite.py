@@ -43,7 +43,11 @@ class CompositeReward:
     __name__: str
 
     def __init__(
-        self, parts: Sequence[tuple[RewardFunction, float]], *, combine: Combine = "mean", name: str = "composite_reward"
+        self,
+        parts: Sequence[tuple[RewardFunction, float]],
+        *,
+        combine: Combine = "mean",
+        name: str = "composite_reward",
     ) -> None:
         if combine not in ("mean", "sum"):
             raise ValueError(f'combine must be "mean" or "sum", not {combine!r}')
