@@ -13,10 +13,10 @@ from rich.console import Console
 
 pytest.importorskip("trl", reason="needs TRL: pip install markscheme[train]")
 
-from markscheme.benchmarks.learning.campaign import Log, run_units  # noqa: E402
-from markscheme.benchmarks.learning.settings import FULL, QUICK, Settings  # noqa: E402
-from markscheme.benchmarks.learning.units import Unit  # noqa: E402
-from markscheme.verifiers.errors import DataError  # noqa: E402
+from markscheme.benchmarks.learning.campaign import Log, run_units
+from markscheme.benchmarks.learning.settings import FULL, QUICK, Settings
+from markscheme.benchmarks.learning.units import Unit
+from markscheme.verifiers.errors import DataError
 
 pytestmark = pytest.mark.train
 
