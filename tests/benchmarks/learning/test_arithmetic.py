@@ -84,6 +84,11 @@ def test_the_files_hold_the_figures_of_the_units(work: Path) -> None:
             pairs = zip(row["sampled"]["accuracy"]["values"], outcome(figures), strict=True)
             mean = sum(a - b for a, b in pairs) / len(QUICK.seeds)
             assert row["sampled"]["accuracy"]["difference"][0] == pytest.approx(mean)
+    first = figures["contrasts"][0]
+    assert first["arms"] == ["delta", "delta_shuffled"]
+    values = [figures["arms"][name]["sampled"]["accuracy"]["values"] for name in first["arms"]]
+    assert first["difference"][0] == pytest.approx(sum(a - b for a, b in zip(*values, strict=True)) / 2)
+    assert "| delta minus delta_shuffled |" in page
     assert figures["seeds"] == [1, 2]
     assert figures["units"] == len(done)
     assert figures["command"].endswith("--quick")

@@ -58,5 +58,5 @@ def test_too_few_values_are_named() -> None:
         bootstrap([1.0])
     with pytest.raises(ValueError, match="1 to 16 differences, got 17"):
         sign_flip_p([1.0] * 17)
-    with pytest.raises(ValueError, match="freedom >= 1, got p=0.3"):
+    with pytest.raises(ValueError, match=r"freedom >= 1, got p=0\.3"):
         student_quantile(0.3, 4)

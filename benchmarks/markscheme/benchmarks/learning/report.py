@@ -20,6 +20,9 @@ Done = Mapping[str, Mapping[str, Any]]
 BINS = 8
 """Points of a curve: generations are pooled over an eighth of the budget."""
 
+CONTRASTS = (("delta", "delta_shuffled"), ("delta", "delta_constant"), ("both", "delta"), ("both", "delta_constant"))
+"""Pairs of arms, besides each against ``outcome``, whose difference the controls are there for."""
+
 MEASURES = ("accuracy", "sound", "flawed", "step_accuracy", "steps", "idle")
 
 
@@ -77,6 +80,7 @@ def report(done: Done, settings: Settings, command: str) -> dict[str, Any]:
         "rates": rates,
         "tuning": tuning(done, settings),
         "arms": arms,
+        "contrasts": [_contrast(arms, pair) for pair in CONTRASTS],
         "curves": {
             arm.name: _curve(units[arm.name], units["sft"], seeds, settings) for arm in ARMS if arm.kind == "grpo"
         },
@@ -120,6 +124,13 @@ def _arm(
             each = [sign_accuracy(unit[name]) for unit in mine]
             out[name] = {part: _figure([one[part] for one in each]) for part in each[0]}
     return out
+
+
+def _contrast(arms: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, Any]:
+    """The paired difference of two arms in accuracy."""
+    one, other = (arms[name]["sampled"]["accuracy"]["values"] for name in pair)
+    figure = _figure(one, other)
+    return {"arms": list(pair), "difference": figure["difference"], "p": figure["p"]}
 
 
 def _figure(
