@@ -15,8 +15,8 @@ torch = pytest.importorskip("torch", reason=NEEDED)
 transformers = pytest.importorskip("transformers", reason=NEEDED)
 np = pytest.importorskip("numpy", reason=NEEDED)
 
-from markscheme.benchmarks.models import wheel_files
-from markscheme.trainer import SimilarityReward
+from markscheme.benchmarks.models import wheel_files  # noqa: E402 - after what it needs
+from markscheme.trainer import SimilarityReward  # noqa: E402
 
 pytestmark = pytest.mark.train
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"the cat sat on a mat dog ran far away two three".split()]
