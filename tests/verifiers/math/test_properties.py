@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import profiles  # noqa: F401 - loads the profile
 import strategies as our
 from markscheme.verifiers import MathVerifier, Outcome, Verdict
-
-# The default is quick and the same on every run; MARKSCHEME_HYPOTHESIS=deep draws anew, and more.
-_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much]}
-settings.register_profile("quick", max_examples=100, derandomize=True, database=None, **_COMMON)
-settings.register_profile("deep", max_examples=1000, **_COMMON)
-settings.load_profile(os.environ.get("MARKSCHEME_HYPOTHESIS", "quick"))
 
 VERIFIER = MathVerifier()
 
