@@ -4,8 +4,6 @@ TESTS is the folder `tests` of a TRL source tree of your own; nothing of it is p
 stand-ins for the Hub's models, the reports and a table. The exit status is 1 when a test comes out differently.
 """
 
-# ruff: noqa: T201 - it prints its table
-
 from __future__ import annotations
 
 import json
