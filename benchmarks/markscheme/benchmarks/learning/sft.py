@@ -9,7 +9,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from markscheme.benchmarks.learning.task import Demonstrator, make_problem
+from markscheme.benchmarks.learning.task import Demonstrator, Habits, make_problem
 
 Example = tuple[list[int], list[int]]
 """The ids of a prompt and of its completion, the end-of-sequence token included."""
@@ -52,14 +52,20 @@ def fit(
 
 
 def demonstrations(
-    tokenizer: PreTrainedTokenizerFast, seed: int, *, steps: int, length: int, batch: int = 32
+    tokenizer: PreTrainedTokenizerFast,
+    seed: int,
+    *,
+    steps: int,
+    length: int,
+    batch: int = 32,
+    habits: Habits | None = None,
 ) -> Callable[[int], list[Example]]:
     """Return the batches of the first training: problems of 2 operations at first, of up to ``length`` from 30 % on.
 
     Short problems first because a small model finds out there, in a tenth of the steps, how to look up the next
     operation.
     """
-    writer = Demonstrator(seed)
+    writer = Demonstrator(seed, habits)
     rng = random.Random(f"demonstrations {seed}")  # noqa: S311 - no secret
 
     def examples(step: int) -> list[Example]:

@@ -110,12 +110,12 @@ class JudgeLabeler:
         return [self._labels(task, own, n) for task, own, n in zip(tasks, read, requests, strict=True)]
 
     def _labels(self, task: LabelTask, read: Sequence[int], requests: int) -> StepLabels:
-        counts = {"requests": requests, "unparsed": requests - len(read)}
+        unparsed = requests - len(read)
         ranked = Counter(read[: self.votes]).most_common(2)
         if not ranked:
-            return unlabelled(task, self.source, UNPARSED, **counts)
+            return unlabelled(task, self.source, UNPARSED, requests=requests, unparsed=unparsed)
         if len(ranked) > 1 and ranked[0][1] == ranked[1][1]:
-            return unlabelled(task, self.source, TIED, **counts)
+            return unlabelled(task, self.source, TIED, requests=requests, unparsed=unparsed)
         first = ranked[0][0]
         return StepLabels(
             prompt=task.problem,
@@ -123,5 +123,6 @@ class JudgeLabeler:
             labels=tuple(up_to(first, len(task.steps), self.after)),
             source=self.source,
             first_error=first,
-            **counts,
+            requests=requests,
+            unparsed=unparsed,
         )
