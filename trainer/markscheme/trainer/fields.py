@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
 
-from trl import TrlParser  # type: ignore[attr-defined]
+from trl import TrlParser
 
 from markscheme.verifiers.errors import TrainerConfigError
 
@@ -147,7 +147,8 @@ def _word(options: tuple[Any, ...], value: bool, where: str) -> str:  # noqa: FB
 def _choices(option: Any) -> Iterable[Any]:
     if get_origin(option) is Literal:
         return get_args(option)
-    return [one.value for one in option] if isinstance(option, enum.EnumMeta) else ()
+    members: Iterable[enum.Enum] = option if isinstance(option, enum.EnumMeta) else ()
+    return [one.value for one in members]
 
 
 def changed(kind: type, instance: Any) -> dict[str, Any]:

@@ -45,6 +45,8 @@ class ProcessGRPOTrainer(GRPOTrainer):
         TRLMismatchError: the installed TRL lacks what is wrapped.
     """
 
+    reward_funcs: list[Any]
+
     def __init__(
         self,
         model: Any,
@@ -127,15 +129,17 @@ class ProcessGRPOTrainer(GRPOTrainer):
             local = dead.repeat_interleave(self._group_size)[self._rank_slice(len(advantages))]
             advantages = advantages.masked_fill(local, 0.0)
         if args.uses_steps:
-            advantages = self._with_steps(advantages, rewards, steps, culling.loss_mask(output))
+            advantages = self._with_steps(args, advantages, rewards, steps or [], culling.loss_mask(output))
         if advantages is not output["advantages"]:
             output["advantages"] = advantages
             self._relog_advantages(advantages, culling.loss_mask(output), steps)
         return output
 
-    def _with_steps(self, outcome: Tensor, rewards: Tensor, steps: list[Steps], mask: Tensor) -> Tensor:
+    def _with_steps(
+        self, args: ProcessGRPOConfig, outcome: Tensor, rewards: Tensor, steps: list[Steps], mask: Tensor
+    ) -> Tensor:
         """This rank's advantages (B, T), from all groups that it has a part of: groups can span ranks."""
-        args, size = self.credit_args, self._group_size
+        size = self._group_size
         mine = self._rank_slice(len(outcome))
         whole = slice(mine.start // size * size, -(-mine.stop // size) * size)
         ends, scores = [s.ends for s in steps[whole]], [s.rewards for s in steps[whole]]

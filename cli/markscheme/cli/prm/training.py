@@ -179,8 +179,8 @@ def _trainer(
 
     from markscheme.prm.training import PRMTrainer
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
     trainer = PRMTrainer(
         asked.model,
         args,

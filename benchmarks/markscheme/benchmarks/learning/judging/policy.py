@@ -57,7 +57,7 @@ class Rollouts:
     def _batch(self, texts: Sequence[str]) -> list[str]:
         encoded = self.tokenizer(list(texts), return_tensors="pt", padding=True)
         written = min(len(text.partition(":")[2]) for text in texts)
-        config = GenerationConfig(  # type: ignore[no-untyped-call]
+        config = GenerationConfig(
             max_new_tokens=max(1, self.limit - written),
             do_sample=True,
             temperature=1.0,
@@ -115,8 +115,8 @@ def sample_of(problem: Problem, text: str, source: str) -> StepSample | None:
         return None
     return StepSample(
         prompt=problem.prompt,
-        completions=steps,
-        labels=[step.right for step in judged.steps],
+        completions=tuple(steps),
+        labels=tuple(step.right for step in judged.steps),
         source=source,
         final_answer_correct=judged.correct,
     )

@@ -63,7 +63,9 @@ def grids(found: Mapping[str, Any]) -> list[Grid]:
     ]
     columns = ("", *(f"{title}: {kind}" for title in SETS.values() for kind in ("F1", "error found", "right kept")))
     n = settings["samples"]
-    best = [(text.format(n=n), _cell([one["best_of"][name] for one in seeds])) for name, text in CHOOSERS.items()]
+    best: list[tuple[str, ...]] = [
+        (text.format(n=n), _cell([one["best_of"][name] for one in seeds])) for name, text in CHOOSERS.items()
+    ]
     return [
         ("First errors, as ProcessBench measures them, in percent", columns, first),
         (f"Best of {n}: the chosen solution's answer is right, in percent", ("chosen by", "right"), best),
