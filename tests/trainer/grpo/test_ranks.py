@@ -34,7 +34,7 @@ def results(policy: Path, folder: Path, ranks: int) -> dict[str, Any]:
     with (folder / f"{ranks}.log").open("w+") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
-            code = process.wait(timeout=240)
+            code = process.wait(timeout=600)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)  # torchrun's workers too
             code = process.wait()
