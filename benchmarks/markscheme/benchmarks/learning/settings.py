@@ -36,7 +36,7 @@ class Settings:
     tokens: int = 70_000
     prompts: int = 8
     group: int = 8
-    rates: tuple[float, ...] = (1.25e-4, 2.5e-4, 5e-4, 1e-3, 2e-3)
+    rates: tuple[float, ...] = (1.25e-4, 2.5e-4, 5e-4, 1e-3)
     tune_seeds: tuple[int, ...] = (101, 102)
     seeds: tuple[int, ...] = tuple(range(1, 9))
     probe_seeds: int = 4
