@@ -65,7 +65,7 @@ def report(done: Done, settings: Settings, command: str) -> dict[str, Any]:
     arms = {arm.name: _arm(arm, units[arm.name], outcome, seeds, rates) for arm in ARMS}
     if len(probed) >= 2:
         arms |= {arm.name: _arm(arm, units[arm.name], outcome, probed, rates) for arm in PROBES}
-    every = list(done.values())
+    every = _used(done, units, settings)
     return {
         "command": command,
         "dates": [min(unit["date"] for unit in every), max(unit["date"] for unit in every)],
@@ -91,6 +91,21 @@ def _unit(done: Done, unit: Unit) -> Mapping[str, Any]:
     if unit.key not in done:
         raise DataError(f"the run holds no unit {unit.key}: run again without --report-only")
     return done[unit.key]
+
+
+def _used(
+    done: Done, units: Mapping[str, Mapping[int, Mapping[str, Any]]], settings: Settings
+) -> list[Mapping[str, Any]]:
+    """The units that the report rests on: the log can hold others, of a grid or of seeds that were asked for before."""
+    grid = [
+        Unit(arm.name, seed, rate)
+        for arm in ARMS
+        if arm.trained
+        for seed in settings.tune_seeds
+        for rate in settings.rates
+    ]
+    used = {unit.key for unit in grid} | {one["unit"] for arm in units.values() for one in arm.values()}
+    return [done[key] for key in used]
 
 
 def _seeds(done: Done, arm: Arm, rates: Mapping[str, float], settings: Settings) -> dict[int, Mapping[str, Any]]:
