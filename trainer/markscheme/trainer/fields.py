@@ -152,11 +152,7 @@ def _word(options: tuple[Any, ...], value: bool, where: str) -> str:  # noqa: FB
 def _choices(option: Any) -> Iterable[Any]:
     if get_origin(option) is Literal:
         return get_args(option)
-<<<<<<< ours
-    members: Iterable[enum.Enum] = option if isinstance(option, enum.EnumMeta) else ()
-=======
     members: list[enum.Enum] = list(option) if isinstance(option, enum.EnumMeta) else []
->>>>>>> theirs
     return [one.value for one in members]
 
 
