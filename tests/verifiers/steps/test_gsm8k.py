@@ -131,6 +131,20 @@ def test_every_true_annotation_made_false_is_found(data: Path) -> None:
     assert checked > 4100
 
 
+def test_a_result_that_is_one_more_is_found_in_prose_too(data: Path) -> None:
+    checked, missed = 0, []
+    for equation in {found for line in solutions(data, "test") for found in ANNOTATION.findall(line)}:
+        left, _, right = equation.partition("=")
+        if not re.search(r"[\d)][-+*/]", left) or not right.isdigit() or not truth(equation):
+            continue  # "So 125 = 126" may name two things; a calculation may not
+        step = f"So {left} = {int(right) + 1} in all."
+        if truth(f"{left}={int(right) + 1}") is False:
+            checked += 1
+            missed += [step] * (VERIFIER.verify_step(step).first_wrong is None)
+    assert checked > 2000
+    assert missed == []
+
+
 def prose(data: Path, name: str) -> Iterator[str]:
     """Lines with one true equation, their annotation taken out."""
     for line in solutions(data, name):
