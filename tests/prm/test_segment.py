@@ -199,6 +199,15 @@ def test_truncation_can_be_told() -> None:
     assert not token_steps([*ids, 5], tokenizer, end_ids=[5])[-1].truncated
 
 
+def test_another_special_token_ends_a_turn_too() -> None:
+    tokenizer = Marked()
+    ids = tokenizer.encode("One.\n\nTwo.")
+    assert not token_steps([*ids, 1000], tokenizer)[-1].truncated
+    assert token_steps([*ids, 1000], tokenizer, end_ids=[0])[-1].truncated
+    tokenizer.unk_token_id = 1000
+    assert token_steps([*ids, 1000], tokenizer)[-1].truncated
+
+
 def test_a_tokenizer_without_an_end_cannot_say(made: dict[str, Any]) -> None:
     ids = encode(made["byte_level_bpe"], "One.\n\nTwo.")
     assert not any(step.truncated for step in token_steps(ids, made["byte_level_bpe"]))
@@ -208,6 +217,7 @@ class Marked(Characters):
     """A tokenizer with a mark of steps that has no text."""
 
     all_special_ids = (0, 1, 1000)
+    unk_token_id: int | None = None
 
     def decode(self, ids: list[int], *, skip_special_tokens: bool = False) -> str:
         return super().decode([n for n in ids if n != 1000], skip_special_tokens=skip_special_tokens)

@@ -45,6 +45,10 @@ def test_each_step_is_rewarded_at_its_last_token() -> None:
 def test_rewards_can_be_chosen() -> None:
     assert [reward for _, reward in rewards(right=0.5, wrong=-1.0, no_claim=0.0)[0]] == [0.5, 0.0, -1.0]
     assert len(rewards(splitter="\n")[0]) == 3
+    cut = TOKENIZER.encode("1 + 1 = 2\n\n3 + 3 = 6")
+    for end_ids, last in ((None, None), ([ord("6")], 1.0)):
+        reward = StepReward(EquationStepVerifier(), tokenizer=TOKENIZER, end_ids=end_ids)
+        assert [value for _, value in reward(completion_ids=[cut])[0]] == [1.0, last]
 
 
 def test_rates_and_the_first_wrong_claim_are_logged() -> None:

@@ -143,7 +143,9 @@ def token_steps(
         completion_ids: the ids as they were sampled; never text that was encoded anew.
         tokenizer: of transformers or tokenizers, or anything that decodes alike.
         splitter: finds the steps of the text; text stands for ``StepSplitter(text)``.
-        end_ids: the ids that end a completion; the tokenizer's ``eos_token_id`` where not given.
+        end_ids: the ids that end a completion. Where not given: the tokenizer's ``eos_token_id``, and any other of its
+            special tokens, since models also end a turn with one that is not its end of sequence (Gemma's
+            ``<end_of_turn>``).
         truncated: whether the completion was cut off. Where not given, it was when its last id is neither among
             ``end_ids`` nor the tokenizer's padding; with a tokenizer that knows no end of sequence it was not.
         skip_special_tokens: leave special tokens out of the text, as TRL does.
@@ -154,14 +156,15 @@ def token_steps(
     finder = StepSplitter(splitter) if isinstance(splitter, str) else splitter
     ends = _end_ids(tokenizer) if end_ids is None else frozenset(end_ids)
     pad = getattr(tokenizer, "pad_token_id", None)
+    special = frozenset(getattr(tokenizer, "all_special_ids", ())) | ends
     ids = list(completion_ids)
     if truncated is None:
-        truncated = bool(ends and ids) and ids[-1] not in ends and ids[-1] != pad
+        closing = ends | {pad} | (special - {getattr(tokenizer, "unk_token_id", None)} if end_ids is None else set())
+        truncated = bool(ends and ids) and ids[-1] not in closing
     aligned = align(ids, tokenizer, skip_special_tokens=skip_special_tokens)
     spans = finder.spans(aligned.text)
     if not spans:
         return []
-    special = frozenset(getattr(tokenizer, "all_special_ids", ())) | ends
     groups = _groups(spans, aligned)
     lasts = [_last_token(one[-1], two[0], ids, aligned, special) for one, two in pairwise(groups)]
     lasts.append(_unpadded(ids, ends, pad) - 1)

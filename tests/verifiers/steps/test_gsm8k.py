@@ -153,12 +153,8 @@ def prose(data: Path, name: str) -> Iterator[str]:
             yield ANNOTATION.sub("", line)
 
 
-# What is false as it is written in the golds themselves, without or beside a true annotation.
-FALSE_AS_WRITTEN = {
-    "364 / 4 = 273 yards",
-    "$32 - $20 = $300 left",
-    "3.65 divided by .05 equals 69",
-}
+# What is false as it is written in the golds themselves, beside a true annotation.
+FALSE_AS_WRITTEN = {"364 / 4 = 273 yards"}
 
 
 def test_prose_of_golds_is_right_and_altered_prose_is_wrong(data: Path) -> None:
@@ -172,10 +168,10 @@ def test_prose_of_golds_is_right_and_altered_prose_is_wrong(data: Path) -> None:
         if right:
             start, end = right[-1].span
             made_false[VERIFIER.verify_step(line[:start] + altered(line[start:end], draw) + line[end:]).outcome] += 1
-    assert clean[StepOutcome.RIGHT] > 0.985 * clean.total()
+    assert clean[StepOutcome.RIGHT] > 0.99 * clean.total()
     # The others are quotients that a whole number may round, and equations whose words leave a way out.
     assert made_false[StepOutcome.WRONG] > 0.97 * made_false.total()
-    assert made_false[StepOutcome.RIGHT] < 0.005 * made_false.total()
+    assert made_false[StepOutcome.RIGHT] < 0.002 * made_false.total()
 
 
 @pytest.mark.soak

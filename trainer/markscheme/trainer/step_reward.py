@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from markscheme.prm.segment import StepSplitter, token_steps
@@ -36,6 +36,7 @@ class StepReward:
             or None, for each.
         tokenizer: the policy's.
         splitter: what parts steps; text stands for ``StepSplitter(text)``.
+        end_ids: the ids that end a completion, so that its last step counts as whole; as in ``token_steps``.
         right: the reward of a step whose claims hold.
         wrong: the reward of a step that makes a false claim.
         no_claim: the reward of a step that makes no claim that can be checked; None leaves it out. A number pays for
@@ -54,6 +55,7 @@ class StepReward:
         *,
         tokenizer: Decoder,
         splitter: StepSplitter | str = "\n\n",
+        end_ids: Collection[int] | None = None,
         right: float = 1.0,
         wrong: float = 0.0,
         no_claim: float | None = None,
@@ -66,6 +68,7 @@ class StepReward:
         self._judge = verifier_or_callable
         self.tokenizer = tokenizer
         self.splitter = StepSplitter(splitter) if isinstance(splitter, str) else splitter
+        self.end_ids = end_ids
         self.rewards = {StepOutcome.RIGHT: right, StepOutcome.WRONG: wrong, StepOutcome.NO_CLAIM: no_claim}
 
     def __call__(
@@ -84,7 +87,7 @@ class StepReward:
             DataError: a function returned another number of rewards than there are steps.
         """
         del prompts, completions, columns
-        steps = [token_steps(ids, self.tokenizer, self.splitter) for ids in completion_ids]
+        steps = [token_steps(ids, self.tokenizer, self.splitter, end_ids=self.end_ids) for ids in completion_ids]
         if hasattr(self._judge, "verify_steps"):
             verdicts = [self._judge.verify_steps([span.text for span in spans]) for spans in steps]
             self._log(verdicts, log_extra, log_metric)
