@@ -208,7 +208,8 @@ def _checkpoint(asked: Training, args: PRMConfig, *, fresh: bool | None = None) 
     folder = Path(str(args.output_dir))
     if (asked.fresh if fresh is None else fresh) or not folder.is_dir():
         return None
-    return get_last_checkpoint(str(folder))
+    found: str | None = get_last_checkpoint(str(folder))  # type: ignore[no-untyped-call]
+    return found
 
 
 def _show(asked: Training, args: PRMConfig, trainer: PRMTrainer) -> None:

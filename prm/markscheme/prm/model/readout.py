@@ -48,7 +48,8 @@ class StepBatch:
     def to(self, device: torch.device | str) -> StepBatch:
         """The batch on a device."""
         moved = {one.name: getattr(self, one.name) for one in fields(self)}
-        return StepBatch(**{name: value if value is None else value.to(device) for name, value in moved.items()})
+        held: dict[str, Any] = {name: value if value is None else value.to(device) for name, value in moved.items()}
+        return StepBatch(**held)
 
     @property
     def known(self) -> Tensor:
@@ -164,7 +165,8 @@ def _take(values: Tensor, positions: Tensor) -> Tensor:
 
 def _forward_names(model: nn.Module) -> Mapping[str, inspect.Parameter]:
     """The names that a model's forward takes, below what wraps it."""
-    while hasattr(model, "module"):
-        model = model.module
-    base = model.get_base_model() if hasattr(model, "get_base_model") else model
+    base: Any = model
+    while hasattr(base, "module"):
+        base = base.module
+    base = base.get_base_model() if hasattr(base, "get_base_model") else base
     return inspect.signature(base.forward).parameters

@@ -24,7 +24,7 @@ class PRMConfig(TrainingArguments):
 
     learning_rate: float = field(default=1e-5, metadata={"help": "The first learning rate of AdamW."})
     logging_steps: float = field(default=10, metadata={"help": "Log every so many steps."})
-    remove_unused_columns: bool | None = field(default=False, metadata={"help": "Not used: data are encoded here."})
+    remove_unused_columns: bool = field(default=False, metadata={"help": "Not used: data are encoded here."})
 
     head: str = field(
         default="linear",
@@ -107,7 +107,7 @@ class PRMConfig(TrainingArguments):
         if self.ddp_find_unused_parameters is None:
             self.ddp_find_unused_parameters = False  # every weight that is trained is used in every batch
         self.step_loss()
-        super().__post_init__()
+        super().__post_init__()  # type: ignore[no-untyped-call]
         self._check_processes()
 
     def _check_processes(self) -> None:
