@@ -34,7 +34,7 @@ class FieldParser(TrlParser):
 
     def __init__(self, kinds: Iterable[type]) -> None:
         self.kinds = tuple(kinds)
-        super().__init__(list(self.kinds), prog="markscheme train", add_help=False, allow_abbrev=False)
+        super().__init__([*self.kinds], prog="markscheme train", add_help=False, allow_abbrev=False)  # type: ignore[list-item]
         self.options: dict[str, argparse.Action] = {}
         for action in self._actions:
             self.options.setdefault(action.dest, action)
@@ -87,8 +87,13 @@ class FieldParser(TrlParser):
         return _accept(hint, value, where)
 
     def _read_text(self, hint: Any, action: argparse.Action, value: str, where: str) -> Any:
+        options = _options(hint)
+        if str in options and action.choices is None and (action.type is not str or value == ""):
+            return (
+                value  # TRL's parser takes one kind of a union alone: no "all" beside a boolean, no text beside a list
+            )
         read = self._text(action, value, where)
-        return [read] if action.nargs == "+" and str not in _options(hint) else read
+        return [read] if action.nargs == "+" and str not in options else read
 
     def _text(self, action: argparse.Action, value: str, where: str) -> Any:
         try:
@@ -147,7 +152,8 @@ def _word(options: tuple[Any, ...], value: bool, where: str) -> str:  # noqa: FB
 def _choices(option: Any) -> Iterable[Any]:
     if get_origin(option) is Literal:
         return get_args(option)
-    return [one.value for one in option] if isinstance(option, enum.EnumMeta) else ()
+    members: list[enum.Enum] = list(option) if isinstance(option, enum.EnumMeta) else []
+    return [one.value for one in members]
 
 
 def changed(kind: type, instance: Any) -> dict[str, Any]:
