@@ -30,6 +30,7 @@ LAB = Path("/tmp/attack-lab")  # the place that shared programs name
 SECRETS = (b"EVIDENCE", b"CANARY_FILE", b"CANARY_ENV_991", b"CANARY_ARGV", b"CANARY_SOCK")
 MARKERS = [Path(folder) for folder in ("/tmp", "/var/tmp", "/dev/shm")]
 QUICK = Limits(cpu_seconds=0.6, idle_seconds=0.6, wall_seconds=20)
+MANY = QUICK.model_copy(update={"processes": 8, "files": 1 << 20})
 CALLS = (([1, 2], 3), ([1000, 13], 1013), ([5, 5], 10))
 LINES = ((b"1 2\n", b"3"), (b"1000 13\n", b"1013"))
 GOOD = [
@@ -177,11 +178,11 @@ def _victim() -> tuple[bytes, int, int]:
     return path.read_bytes(), state.st_mode, state.st_mtime_ns
 
 
-def judge(sandbox: Sandbox, name: str, code: str, mode: str) -> Report:
+def judge(sandbox: Sandbox, name: str, code: str, mode: str, limits: Limits = QUICK) -> Report:
     """Grade one program in one mode and look for what it broke."""
     start = time.monotonic()
     before = _victim()
-    passed, ran = (passes_calls if mode == "call" else passes_lines)(sandbox, code, QUICK)
+    passed, ran = (passes_calls if mode == "call" else passes_lines)(sandbox, code, limits)
     seconds = time.monotonic() - start
     text = b"".join(one.stdout + one.stderr + one.result for one in ran)
     faults = [secret.decode() for secret in SECRETS if secret in text]
@@ -208,17 +209,28 @@ def children_left() -> list[int]:
     return found[1:]
 
 
-def main(level: int, container: str, *folders: str) -> None:
-    """Judge every program of the folders, a good one between each two."""
+def main(level: int, place: str, *folders: str) -> None:
+    """Judge every program of the folders, a good one between each two.
+
+    Args:
+        level: of the sandbox.
+        place: "host"; "container", which refuses namespaces; "many", with processes and files allowed; "bubblewrap" and
+            "bubblewrap many", with that back end.
+        folders: with programs.
+    """
+    backend = "bubblewrap" if place.startswith("bubblewrap") else "zygote"
+    limits = MANY if place.endswith("many") else QUICK
     programs = [(path.stem, path.read_text()) for folder in folders for path in sorted(Path(folder).glob("*.py"))]
     mixed = []
     for n, program in enumerate(programs):
         mixed += [program, (f"good {n % len(GOOD)}", GOOD[n % len(GOOD)])]
     with canaries():
-        if container == "container":
+        if place == "container":
             container_filter()
-        with Sandbox(workers=4, level=level) as sandbox, ThreadPoolExecutor(4) as pool:  # type: ignore[arg-type]
-            jobs = [pool.submit(judge, sandbox, *program, mode) for program in mixed for mode in ("call", "stdin")]
+        with Sandbox(workers=4, level=level, backend=backend) as sandbox, ThreadPoolExecutor(4) as pool:  # type: ignore[arg-type]
+            jobs = [
+                pool.submit(judge, sandbox, *program, mode, limits) for program in mixed for mode in ("call", "stdin")
+            ]
             for job in jobs:
                 print(json.dumps(asdict(job.result())), flush=True)  # noqa: T201 - its interface
     print(json.dumps({"left": children_left()}))  # noqa: T201

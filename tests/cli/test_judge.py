@@ -10,7 +10,7 @@ import pytest
 
 from fakes import HOSTILE, Run, read_jsonl, write_jsonl
 from markscheme.cli import programs
-from markscheme.verifiers.code.sandbox.pool import capabilities
+from markscheme.verifiers.code.sandbox.hosts import capabilities
 from markscheme.verifiers.code.sandbox.supervisor import SandboxError
 from markscheme.verifiers.code.verifier import CodeVerifier
 

@@ -9,9 +9,10 @@ import pytest
 from fakes import Run
 from markscheme.cli import selftest
 from markscheme.verifiers.code.outcomes import Execution, RunOutcome
-from markscheme.verifiers.code.sandbox import pool
+from markscheme.verifiers.code.sandbox import hosts
+from markscheme.verifiers.code.sandbox.hosts import capabilities
 from markscheme.verifiers.code.sandbox.levels import Capabilities
-from markscheme.verifiers.code.sandbox.pool import Sandbox, capabilities
+from markscheme.verifiers.code.sandbox.pool import Sandbox
 
 
 class Leaky:
@@ -44,7 +45,7 @@ def test_all_holds_at_each_level_that_this_host_gives(run: Run) -> None:
 
 def test_a_leaky_sandbox_is_found_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selftest, "Sandbox", Leaky)
-    monkeypatch.setattr(pool, "capabilities", lambda: Capabilities(2, "no \x1bnamespaces", 5, root=False))
+    monkeypatch.setattr(hosts, "capabilities", lambda: Capabilities(2, "no \x1bnamespaces", 5, root=False))
     result = run("sandbox", "check", code=1)
     assert "level 2: Landlock and seccomp" in result.stdout
     assert "why not higher: no ␛namespaces" in result.stdout
@@ -62,7 +63,7 @@ def test_what_is_left_on_the_host_is_found() -> None:
 
 
 def test_no_safe_level_is_no_success(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "capabilities", lambda: Capabilities(0, "no Landlock", 0, root=False))
+    monkeypatch.setattr(hosts, "capabilities", lambda: Capabilities(0, "no Landlock", 0, root=False))
     result = run("sandbox", "check", code=1)
     assert "level 0: none that is safe" in result.stdout
     assert "0 of 0 hold" in result.stdout

@@ -18,7 +18,7 @@ import pytest
 from fakes import Run
 from markscheme.serve import tokens
 from markscheme.serve.settings import Settings
-from markscheme.verifiers.code.sandbox.pool import capabilities
+from markscheme.verifiers.code.sandbox.hosts import capabilities
 
 TOKEN = "a-token-for-tests-0123456789"
 
@@ -92,8 +92,11 @@ def test_no_token_on_loopback(run: Run, started: list[Settings], tmp_path: Path)
 
 def test_options_reach_the_settings(run: Run, started: list[Settings]) -> None:
     run("serve", "--port", 9000, "--workers", 3, "--queue", 5, "--level", "2", "--cpu-seconds", 2, "--memory-mb", 256,
-        "--allowed-host", "a.example", "--allowed-host", "b.example")  # fmt: skip
+        "--allowed-host", "a.example", "--allowed-host", "b.example",
+        "--judge", "owner/judge", "--judge-format", "pure", "--dtype", "bfloat16")  # fmt: skip
     (settings,) = started
+    assert (settings.judge, settings.judge_format, settings.judge_dtype) == ("owner/judge", "pure", "bfloat16")
+    assert settings.judge_name == "judge"
     assert (settings.port, settings.workers, settings.queue, settings.level) == (9000, 3, 5, 2)
     assert (settings.limits.cpu_seconds, settings.limits.memory_bytes) == (2, 256 * 2**20)
     assert settings.allowed_hosts == {"a.example", "b.example"}

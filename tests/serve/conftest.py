@@ -67,8 +67,8 @@ def serve(request: pytest.FixtureRequest) -> Iterator[Serve]:
     """Start a real server on a free port; returns a client with the token. Settings by keyword."""
     with contextlib.ExitStack() as stack:
 
-        def start(sandbox: object = None, **settings: Any) -> httpx.Client:
-            return stack.enter_context(running(sandbox, **settings))
+        def start(sandbox: object = None, scorer: object = None, **settings: Any) -> httpx.Client:
+            return stack.enter_context(running(sandbox, scorer, **settings))
 
         yield start
 
@@ -96,7 +96,7 @@ def real() -> Iterator[httpx.Client]:
 
 
 def require_level(level: int) -> None:
-    from markscheme.verifiers.code.sandbox.pool import capabilities
+    from markscheme.verifiers.code.sandbox.hosts import capabilities
 
     found = capabilities()
     if found.level < level:
@@ -104,7 +104,7 @@ def require_level(level: int) -> None:
 
 
 @contextlib.contextmanager
-def running(sandbox: object = None, **settings: Any) -> Iterator[httpx.Client]:
+def running(sandbox: object = None, scorer: object = None, **settings: Any) -> Iterator[httpx.Client]:
     pytest.importorskip("fastapi", reason="needs FastAPI: pip install markscheme[serve]")
     uvicorn = pytest.importorskip("uvicorn", reason="needs uvicorn: pip install markscheme[serve]")
     httpx = pytest.importorskip("httpx", reason="the tests of the server need httpx")
@@ -112,7 +112,7 @@ def running(sandbox: object = None, **settings: Any) -> Iterator[httpx.Client]:
     from markscheme.serve.server import options
 
     given = Settings(**{"token": TOKEN, "workers": 1, **settings})
-    app = create_app(given, sandbox)
+    app = create_app(given, sandbox, scorer)
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, **options(given)))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

@@ -22,7 +22,7 @@ def test_health_and_openapi(real: httpx.Client) -> None:
     assert health["level"] in {2, 3}
     assert (health["workers"], health["queue"], health["pending"]) == (2, 64, 0)
     paths = real.get("/openapi.json").json()["paths"]
-    assert set(paths) == {"/grade", "/health", "/judge", "/run", "/run_code"}
+    assert set(paths) == {"/grade", "/health", "/judge", "/run", "/run_code", "/score"}
     assert real.get("/docs").status_code == 404
 
 

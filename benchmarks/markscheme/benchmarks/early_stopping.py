@@ -50,7 +50,7 @@ def rewards(
     if correlation:
         level = np.clip(level + _wander(rng, steps, correlation, 0.25 / prompts**0.5), 0.02, 0.98)
     chance = rng.beta(_SPREAD * level[:, None], _SPREAD * (1 - level[:, None]), (steps, prompts))
-    return rng.binomial(group, chance).mean(axis=1) / group  # type: ignore[no-any-return]
+    return rng.binomial(group, chance).mean(axis=1) / group
 
 
 def _wander(rng: np.random.Generator, steps: int, correlation: float, deviation: float) -> Floats:

@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple
 
 import typer
 
-from markscheme.benchmarks.statistics import clustered_interval
 from markscheme.cli.report import ANSWERS, Report, ReportRow, Words, write_report
 from markscheme.cli.terminal import EXIT_STOPPED, clip, console, safe, table
 from markscheme.verifiers.errors import DataError, GoldError, WorkerError
@@ -19,6 +18,7 @@ from markscheme.verifiers.golds import load_golds
 from markscheme.verifiers.grading import Setup, grade
 from markscheme.verifiers.jsonl import Row, read_rows
 from markscheme.verifiers.records import LineFile, VerdictFile
+from markscheme.verifiers.statistics import clustered_interval
 from markscheme.verifiers.tasks import Task
 from markscheme.verifiers.verdict import Outcome, Verdict
 

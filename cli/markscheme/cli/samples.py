@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from markscheme.benchmarks.statistics import ks, pass_at_k
 from markscheme.cli.run import Graded
+from markscheme.verifiers.statistics import ks, pass_at_k
 from markscheme.verifiers.verdict import Outcome
 
 

@@ -28,7 +28,7 @@ def check(
 
     from markscheme.cli.selftest import self_test
     from markscheme.cli.terminal import errors_shown
-    from markscheme.verifiers.code.sandbox.pool import capabilities
+    from markscheme.verifiers.code.sandbox.hosts import capabilities
 
     with errors_shown():
         found = capabilities()
@@ -51,6 +51,7 @@ def _show(found: Capabilities, checked: list[Checked]) -> None:
     if found.why_not_higher:
         out.print(f"why not higher: {safe(found.why_not_higher)}", soft_wrap=True)
     out.print(f"Landlock version {found.landlock}; {'root' if found.root else 'an ordinary user'}")
+    out.print(f"bubblewrap: {safe(found.why_no_bubblewrap) or 'works'}", soft_wrap=True)
     rows = [
         (one.level, one.kind, one.name, "holds" if one.held else "FAILS", one.outcome, clip(safe(one.detail), 60))
         for one in checked

@@ -27,8 +27,17 @@ def serve(
     level: LevelOption = "strongest",
     cpu_seconds: Annotated[float, typer.Option(min=0.01, help="The most CPU seconds that a client may ask for.")] = 10,
     memory_mb: Annotated[int, typer.Option(min=64, help="The most memory that a client may ask for.")] = 1024,
+    judge: Annotated[
+        str | None,
+        typer.Option(metavar="CHECKPOINT", help="A judge of steps for /score: a folder or a name on the Hub."),
+    ] = None,
+    judge_format: Annotated[str, typer.Option(help="The checkpoint's format; auto tells by its files.")] = "auto",
+    dtype: Annotated[str, typer.Option(help="Of the judge's weights: float32, bfloat16, float16.")] = "auto",
 ) -> None:
-    """Grade answers, run and judge programs over HTTP: /grade, /run, /judge, /run_code, /health, /openapi.json."""
+    """Grade answers, run programs and score steps over HTTP.
+
+    Routes: /grade, /run, /judge, /score, /run_code, /health, /openapi.json.
+    """
     from pydantic import ValidationError
 
     from markscheme.cli.options import level_of
@@ -49,6 +58,7 @@ def serve(
         try:
             settings = Settings(
                 host=host, port=port, token=token, queue=queue, level=level_of(level), limits=limits,
+                judge=judge, judge_format=judge_format, judge_dtype=dtype,
                 allowed_hosts=frozenset(allowed_host or ()), **given,  # type: ignore[arg-type]
             )  # fmt: skip
         except ValidationError as error:

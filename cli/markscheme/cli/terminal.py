@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from markscheme.verifiers.errors import GoldError, MarkschemeError
+from markscheme.verifiers.errors import GoldError, MarkschemeError, StepDataError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,6 +79,8 @@ def errors_shown() -> Iterator[None]:
         head = f"{len(lines)} gold answer(s) cannot be read (rows are counted from 0):"
         fix = "Mend them, or pass --on-bad-gold skip to leave these rows out."
         fail("\n".join([head, *lines, fix]))
+    except StepDataError as error:
+        fail(str(error).replace('pass on_bad="skip"', "pass --on-bad skip"))
     except (MarkschemeError, OSError) as error:
         fail(str(error))
 

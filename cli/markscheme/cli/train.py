@@ -12,7 +12,9 @@ def train(
     context: typer.Context,
     *,
     config: Annotated[Path | None, typer.Option(metavar="RECIPE.yaml", help="The recipe; fields and values.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in output_dir, if any.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the last checkpoint in output_dir, if any.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Make all but the model; print settings, sizes and memory.")
     ] = False,

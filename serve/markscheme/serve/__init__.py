@@ -1,4 +1,4 @@
-"""The verifiers over HTTP: answers graded, programs run and judged. Needs ``markscheme[serve]``."""
+"""The verifiers and judges over HTTP: answers graded, programs run, steps scored. Needs ``markscheme[serve]``."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
-from markscheme.serve import fusion, routes
+from markscheme.serve import fusion, routes, score
 from markscheme.serve.desk import Desk
 from markscheme.serve.engine import Engine, Runner
 from markscheme.serve.guard import Guard, Refused, logger
@@ -21,21 +21,26 @@ from markscheme.verifiers.code.sandbox.pool import PRELOAD, Sandbox
 from markscheme.verifiers.code.sandbox.supervisor import SandboxError
 
 if TYPE_CHECKING:
+    from markscheme.serve.score import Scorer
     from markscheme.serve.settings import Settings
 
 
-def create_app(settings: Settings, sandbox: Runner | None = None) -> FastAPI:
+def create_app(settings: Settings, sandbox: Runner | None = None, scorer: Scorer | None = None) -> FastAPI:
     """Make the application.
 
     Args:
         settings: how it is guarded and bounded.
         sandbox: where programs run; None: one of its own, made here and closed when the application ends.
+        scorer: the judge of steps; None: the one that the settings name, if any, loaded here.
 
     Raises:
+        DataError: the settings' judge is no checkpoint that can be read.
         SandboxError: the host does not give the level that was asked for.
     """
     from markscheme.verifiers.code.calls import INSIDE  # noqa: PLC0415 - what the judge needs within the jail
 
+    if scorer is None and settings.judge is not None:
+        scorer = score.load_scorer(settings.judge, settings.judge_format, settings.judge_dtype)
     own = sandbox is None
     runner: Runner = sandbox or Sandbox(settings.workers, settings.level, (*PRELOAD, *INSIDE), settings.limits)
 
@@ -44,21 +49,25 @@ def create_app(settings: Settings, sandbox: Runner | None = None) -> FastAPI:
         threads = ThreadPoolExecutor(2 * settings.workers + 2, "markscheme-serve")
         asyncio.get_running_loop().set_default_executor(threads)
         desk = Desk(settings.workers, settings.queue)
-        app.state.engine = Engine(settings, runner, desk)
+        scoring = None if scorer is None else Desk(1, settings.queue)
+        app.state.engine = Engine(settings, runner, desk, scorer, scoring)
         yield
         await desk.close()
+        if scoring is not None:
+            await scoring.close()
         if own:
             await asyncio.to_thread(runner.close)
 
     app = FastAPI(
         title="markscheme",
-        summary="Answers graded, programs run and judged.",
+        summary="Answers graded, programs run and judged, steps scored.",
         version=importlib.metadata.version("markscheme"),
         lifespan=life,
         docs_url=None,  # that page loads scripts from elsewhere; /openapi.json is here
         redoc_url=None,
     )
     app.include_router(routes.router)
+    app.include_router(score.router)
     app.include_router(fusion.router, tags=["SandboxFusion"])
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(SandboxError, _no_sandbox)

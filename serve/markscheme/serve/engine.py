@@ -14,6 +14,7 @@ from markscheme.verifiers.reading import Reading
 
 if TYPE_CHECKING:
     from markscheme.serve.desk import Desk
+    from markscheme.serve.score import Scorer
     from markscheme.serve.settings import Settings
 
 
@@ -54,6 +55,9 @@ class Engine:
     settings: Settings
     sandbox: Runner
     desk: Desk
+    scorer: Scorer | None = None
+    scoring: Desk | None = None
+    """Where requests wait for the judge of steps, which answers one at a time."""
 
 
 @functools.lru_cache(maxsize=64)

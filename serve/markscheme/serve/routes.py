@@ -45,6 +45,8 @@ async def health(request: Request) -> Health:
         workers=desk.workers,
         queue=desk.queue,
         pending=desk.pending,
+        judge=engine.settings.judge_name,
+        scoring=0 if engine.scoring is None else engine.scoring.pending,
     )
 
 

@@ -140,6 +140,10 @@ class Health(BaseModel):
     workers: int
     queue: int
     pending: int
+    judge: str = ""
+    """The judge of steps, if there is one."""
+    scoring: int = 0
+    """Requests at the judge, or waiting for it."""
 
 
 def text(data: bytes) -> str:

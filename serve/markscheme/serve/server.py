@@ -17,6 +17,7 @@ def serve(settings: Settings, sandbox: Any = None) -> None:
     Raises:
         MissingExtraError: FastAPI or uvicorn is not installed.
         SandboxError: the host does not give the level that was asked for.
+        DataError: the judge of steps is no checkpoint that can be read.
     """
     try:
         import uvicorn  # noqa: PLC0415 - an extra

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+from pathlib import PurePath
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -46,12 +47,25 @@ class Settings(BaseModel):
     """Files that one request may bring, and that it may fetch."""
     cases: int = Field(default=1000, ge=1)
     """Cases that one request may bring."""
+    judge: str | None = None
+    """A judge of steps for ``/score``: a checkpoint's folder or name on the Hub."""
+    judge_format: str = "auto"
+    """The checkpoint's format."""
+    judge_dtype: str = "auto"
+    """Of its weights."""
+    steps: int = Field(default=4096, ge=1)
+    """Steps that one request may bring to the judge."""
 
     @model_validator(mode="after")
     def _guarded(self) -> Self:
         if self.token is None and not is_loopback(self.host):
             raise ValueError(f"without a token only a loopback address may be bound, and {self.host} is none")
         return self
+
+    @property
+    def judge_name(self) -> str:
+        """What clients are told of the judge: its name, not where its folder lies."""
+        return "" if self.judge is None else PurePath(self.judge).name
 
     def allows_host(self, header: str) -> bool:
         """Whether a Host header names this server: a page that rebinds its own name to our address does not.

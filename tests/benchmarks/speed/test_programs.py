@@ -14,7 +14,7 @@ from markscheme.benchmarks.speed import runners
 from markscheme.benchmarks.speed.program_figures import print_table
 from markscheme.benchmarks.speed.programs import compare, main
 from markscheme.benchmarks.speed.runners import Bare, Bubblewrap, HumanEval, Missing, Ours
-from markscheme.verifiers.code.sandbox.pool import capabilities
+from markscheme.verifiers.code.sandbox.hosts import capabilities
 
 
 class Fixed:

@@ -35,6 +35,25 @@ def sandbox(request: pytest.FixtureRequest, highest: int) -> Iterator[Sandbox]:
     yield from _sandbox(request.param, highest)
 
 
+def _in_bubblewrap() -> Iterator[Sandbox]:
+    if why := capabilities().why_no_bubblewrap:
+        pytest.skip(f"this host gives no bubblewrap: {why}")
+    with Sandbox(workers=1, backend="bubblewrap", limits=Limits(cpu_seconds=3, idle_seconds=2)) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="session", params=[3, 2, "bubblewrap"])
+def any_sandbox(request: pytest.FixtureRequest, highest: int) -> Iterator[Sandbox]:
+    """One worker at each level and of each back end: what the conformance suite runs on."""
+    yield from _in_bubblewrap() if request.param == "bubblewrap" else _sandbox(request.param, highest)
+
+
+@pytest.fixture(scope="session", params=["zygote", "bubblewrap"])
+def any_namespaces(request: pytest.FixtureRequest, highest: int) -> Iterator[Sandbox]:
+    """One worker of each back end at level 3, for what only that gives."""
+    yield from _in_bubblewrap() if request.param == "bubblewrap" else _sandbox(3, highest)
+
+
 @pytest.fixture(scope="session")
 def namespaces(highest: int) -> Iterator[Sandbox]:
     """One worker at level 3, for what only that gives."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
+import math
 import struct
 import time
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -16,7 +20,10 @@ EXACT, LOOSE = Comparator(), Comparator(abs_tol=1e-6, rel_tol=1e-6)
 
 SCALARS = (
     st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.0, -0.0, 1.0, 0.5]) | st.text("ab", max_size=2)
-)
+    | st.sampled_from([Fraction(1, 2), Fraction(1, 3), Fraction(2)])
+    | st.sampled_from([Decimal("0.5"), Decimal("2.0"), Decimal("-0"), Decimal("0.1")])
+    | st.sampled_from([0.1, 1 / 3, datetime.date(2024, 1, 1), datetime.datetime(2024, 1, 1), datetime.timedelta(1)])
+)  # fmt: skip
 VALUES = st.recursive(
     SCALARS,
     lambda inner: (
@@ -180,3 +187,40 @@ def test_hostile_results_are_judged_at_once(name: str) -> None:
     assert time.process_time() - start < 0.05
     assert not result.passed
     assert result.detail.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        (0.5, Fraction(1, 2), True), (0.1, Fraction(1, 10), False), (0.1, Fraction(0.1), True),
+        (2, Fraction(4, 2), True),
+        (0.5, Decimal("0.50"), True), (0.1, Decimal("0.1"), False), (10**30, Decimal("1E+30"), True),
+        (Fraction(1, 4), Decimal("0.25"), True), (Decimal("0.1"), Decimal("0.10"), True),
+        (0, Decimal("0E+999999"), True),
+        (Decimal("1E+9999999"), Decimal("10E+9999998"), True), (Decimal("1E+9999999"), Decimal("2E+9999999"), False),
+        (Decimal("1E+9999999"), Decimal("-1E+9999999"), False), (math.inf, Decimal("Infinity"), True),
+        (-math.inf, Decimal("Infinity"), False), (1, Decimal("NaN"), False), (Decimal("NaN"), Decimal("NaN"), False),
+        (Fraction(10**400, 3), Fraction(10**400, 3), True), (datetime.date(2024, 1, 2), "2024-01-02", False),
+        ([Fraction(1, 2)], [0.5], True), ({Fraction(1, 2): 1}, {0.5: 1}, True),
+    ],
+)  # fmt: skip
+def test_exact_numbers_of_other_types(one: Any, other: Any, *, equal: bool) -> None:
+    assert same(one, other) is equal
+    assert same(other, one) is equal
+
+
+def test_tolerance_of_exact_numbers() -> None:
+    assert same(0.333333, Fraction(1, 3), LOOSE) and same(0.1, Decimal("0.1"), LOOSE)
+    assert same([1.0], [Decimal("1.0000001")], LOOSE)
+    assert not same(0.3, Fraction(1, 3), LOOSE) and not same(0.3, Decimal("sNaN"), LOOSE)
+    assert not same(0.3, Decimal("1E+999999"), LOOSE) and not same(0.3, Fraction(10**400), LOOSE)
+    case = CallCase(function="f", expected=0.5, relation="close", tolerance=(1e-6, 0.0))
+    assert EXACT.holds(case, Fraction(1, 2)) and EXACT.holds(case, Decimal("0.5"))
+    assert not EXACT.holds(case, Decimal("sNaN")) and not EXACT.holds(case, Fraction(10**400))
+
+
+def test_decimals_that_would_be_long_cost_little() -> None:
+    data = codec.encode([Decimal(f"{n}E{sign}9999999") for n in range(1, 1500) for sign in "+-"])
+    start = time.process_time()
+    assert not EXACT.same_value([1], codec.decode(data))
+    assert time.process_time() - start < 0.5

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 import jails
+from markscheme.verifiers.code.sandbox import capabilities
 
 HOSTILE = Path(__file__).parent / "hostile"
+MANY = HOSTILE / "many"
 SOURCE = Path(jails.__file__).parents[1] / "verifiers"
 NOBODY = "65534"
 
@@ -46,6 +48,19 @@ def test_nothing_of_ours_breaks_out_or_passes(level: int, where: str, user: str,
 
 
 @pytest.mark.parametrize("user", ["same", "ordinary"])
+def test_nothing_with_processes_and_files_breaks_out_or_passes(user: str, highest: int) -> None:
+    _judge(MANY, 3, "many", user, highest)
+
+
+@pytest.mark.parametrize("user", ["same", "ordinary"])
+@pytest.mark.parametrize(("folder", "where"), [(HOSTILE, "bubblewrap"), (MANY, "bubblewrap many")])
+def test_nothing_breaks_out_of_bubblewrap_or_passes(folder: Path, where: str, user: str, highest: int) -> None:
+    if why := capabilities().why_no_bubblewrap:
+        pytest.skip(f"this host gives no bubblewrap: {why}")
+    _judge(folder, 3, where, user, highest)
+
+
+@pytest.mark.parametrize("user", ["same", "ordinary"])
 @pytest.mark.parametrize(("level", "where"), [(3, "host"), (2, "container")])
 def test_nothing_shared_breaks_out_or_passes(level: int, where: str, user: str, highest: int, attacks: Path) -> None:
     _judge(attacks, level, where, user, highest)
@@ -62,7 +77,7 @@ def _judge(folder: Path, level: int, where: str, user: str, highest: int) -> Non
         capture_output=True,
         cwd="/",
         env=os.environ | {"PYTHONPATH": str(SOURCE), "PYTHONDONTWRITEBYTECODE": "1"},
-        timeout=150,
+        timeout=240,  # a bubblewrap a run, on a busy host
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()[-2000:]

@@ -19,6 +19,11 @@ IDIOMS = {
     "readline": ("import sys\ninput = sys.stdin.readline\nprint(repr(input()), repr(input()))", "a\n", "'a\\n' ''\n"),
     "readlines": ("import sys\nprint(len(sys.stdin.readlines()))", "a\nb\nc", "3\n"),
     "open(0)": ("print(sum(map(int, open(0).read().split())))", "1 2 3", "6\n"),
+    "open stdin": ("print(sum(map(int, open('/dev/stdin').read().split())))", "1 2 3", "6\n"),
+    "open streams": (
+        "import io, pathlib\nwith io.open('/dev/stdin', 'rb', buffering=0) as f: print(f.read(2), flush=True)\n"
+        "print(pathlib.Path('/dev/fd/0').read_text(), file=open('/proc/self/fd/1', 'w'))", "a\nb", "b'a\\n'\nb\n"),
+    "open as an attribute": ("class A: f = open\nprint(A().f('/dev/null').read() == '', open.__name__)", "", "True open\n"),
     "os.read": ("import os\nprint(os.read(0, 100))", "ab", "b'ab'\n"),
     "stdout write": ("import sys\nsys.stdout.write('a'); sys.stdout.buffer.write(b'b\\n')", "", "b\na"),
     "flush": ("import os\nprint('a', flush=True)\nos.write(1, b'b')", "", "a\nb"),
@@ -153,9 +158,29 @@ def test_tracebacks_name_only_the_program(sandbox: Sandbox) -> None:
     assert "json.decoder.JSONDecodeError" in ran.detail
 
 
+def test_tracebacks_leave_out_what_stands_between(sandbox: Sandbox) -> None:
+    code = "try:\n    open('/nowhere')\nexcept OSError as error:\n    raise ExceptionGroup('both', [error]) from error"
+    text = sandbox.run(code).stderr.decode()
+    assert text.count("FileNotFoundError: [Errno 2]") == 2
+    assert text.count('File "solution.py", line 2') == 2
+    assert "program.py" not in text
+
+
 def test_random_is_the_same_each_time(sandbox: Sandbox) -> None:
     code = "import random\nprint(random.random(), hash('text'))"
     assert sandbox.run(code).stdout == sandbox.run(code).stdout
+
+
+def test_random_is_the_same_each_time_where_it_is_imported_late(sandbox: Sandbox) -> None:
+    with Sandbox(workers=1, level=sandbox.level, preload=()) as bare:  # type: ignore[arg-type]
+        code = "import numpy as np, random\nprint(random.random(), np.random.rand(), np.random.randint(10**9))"
+        first = bare.run(code)
+        assert first.outcome is RunOutcome.FINISHED, first.stderr
+        assert {bare.run(code).stdout, sandbox.run(code).stdout} == {first.stdout}
+        again = (
+            "import random, importlib\nrandom.seed(5)\nx = random.random()\nrandom.seed(5)\nprint(x == random.random())"
+        )
+        assert bare.run(again).stdout == b"True\n"
 
 
 def test_arguments(sandbox: Sandbox) -> None:

@@ -28,9 +28,23 @@ def judge(judge_sandbox: Sandbox, language: str) -> CodeVerifier:
 
 
 @pytest.mark.parametrize("language", TOOLS)
-def test_right(judge_sandbox: Sandbox, language: str) -> None:
-    verdict = judge(judge_sandbox, language).verify(f"So:\n```{language}\n{RIGHT[language]}\n```", ADD)
+def test_right(any_namespaces: Sandbox, language: str) -> None:
+    verdict = judge(any_namespaces, language).verify(f"So:\n```{language}\n{RIGHT[language]}\n```", ADD)
     assert (verdict.score, verdict.detail, verdict.level) == (1.0, "2 of 2 cases pass", 3)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "const [a, b] = require('fs').readFileSync('/dev/stdin', 'utf8').split(' ').map(Number);\nconsole.log(a + b);",
+        "const fs = require('fs');\nfs.createReadStream('/dev/stdin', 'utf8').on('data', (text) => {\n"
+        "  const [a, b] = text.split(' ').map(Number);\n  fs.writeFileSync('/dev/stdout', `${a + b}`);\n});",
+        "const fs = require('fs');\nconst text = Buffer.alloc(99);\nfs.readSync(fs.openSync('/dev/stdin'), text);\n"
+        "console.log(eval(text.toString('utf8').replace(/\\0/g, '').trim().replace(' ', '+')));",
+    ],
+)
+def test_streams_by_the_names_of_their_devices(any_namespaces: Sandbox, program: str) -> None:
+    assert judge(any_namespaces, "javascript").verify_program(program, ADD).score == 1.0
 
 
 @pytest.mark.parametrize(
@@ -53,9 +67,9 @@ def test_right(judge_sandbox: Sandbox, language: str) -> None:
         ("javascript", "console.log(8)", Reason.WRONG_ANSWER),
     ],
 )
-def test_wrong(judge_sandbox: Sandbox, language: str, program: str, reason: Reason) -> None:
+def test_wrong(any_namespaces: Sandbox, language: str, program: str, reason: Reason) -> None:
     source = C + program if language == "c" else program
-    verdict = judge(judge_sandbox, language).verify_program(source, ADD)
+    verdict = judge(any_namespaces, language).verify_program(source, ADD)
     assert (verdict.outcome, verdict.score, verdict.reason) == (Outcome.INCORRECT, 0.0, reason)
 
 

@@ -68,6 +68,21 @@ def test_apps_errors(data: Any) -> None:
         read_input_output(data)
 
 
+def test_apps_keys_of_dictionaries(verifier: CodeVerifier) -> None:
+    row = {"fn_name": "f", "inputs": [[{"1": 2}], [{"3": 4}, 5]], "outputs": [{"2": 1}, [{"4": "3"}]]}
+    first, second = read_input_output(row)
+    assert (first.arguments, first.expected) == (({1: 2},), [{"2": 1}, {2: 1}])  # type: ignore[union-attr]
+    assert (second.arguments, second.expected) == (({"3": 4}, 5), [[{"4": "3"}], {"4": "3"}, {4: "3"}])  # type: ignore[union-attr]
+    swap = "def f(d, n=0): return {v: k for k, v in d.items()}"
+    assert verifier.verify_program(swap, [first, second]).score == 1.0
+    wrong = read_input_output(row | {"inputs": [[{"1": 3}], [{"a": 4}, 5]]})
+    assert all(case.score == 0.0 for case in (verifier.verify_program(swap, [one]) for one in wrong))
+    (kept,) = read_input_output(
+        {"fn_name": "f", "inputs": [[{"1": 2, "01": 3, "x": 4}]], "outputs": [{"1": 2, "01": 3}]}
+    )
+    assert (kept.arguments, kept.expected) == (({"1": 2, "01": 3, "x": 4},), {"1": 2, "01": 3})  # type: ignore[union-attr]
+
+
 def test_livecodebench(verifier: CodeVerifier) -> None:
     stdin = [{"input": "1 2", "output": "3", "testtype": "stdin"}]
     row = {

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
 
-from trl import TrlParser  # type: ignore[attr-defined]
+from trl import TrlParser
 
 from markscheme.verifiers.errors import TrainerConfigError
 

@@ -63,13 +63,13 @@ def run(recipe: Recipe) -> ProcessGRPOTrainer:
     if recipe.training.push_to_hub:
         trainer.push_to_hub(dataset_name=recipe.script.dataset_name)
     if hasattr(trainer, "end"):  # transformers 5.18 and later: trackers and the process group end
-        trainer.end()  # type: ignore[no-untyped-call]
+        trainer.end()
     return trainer
 
 
 def build(recipe: Recipe) -> ProcessGRPOTrainer:
     """Make the trainer that a recipe describes."""
-    from trl import get_peft_config, get_quantization_config  # type: ignore[attr-defined]  # noqa: PLC0415 - slow
+    from trl import get_peft_config, get_quantization_config  # noqa: PLC0415 - slow
 
     training, model = recipe.training, recipe.model
     tokenizer = load_tokenizer(recipe) if named_parts.needs_tokenizer(recipe) else None
@@ -124,7 +124,7 @@ def find_checkpoint(training: ProcessGRPOConfig) -> str | None:
     from transformers.trainer_utils import get_last_checkpoint  # noqa: PLC0415
 
     folder, wanted = Path(str(training.output_dir)), training.resume_from_checkpoint
-    last: str | None = get_last_checkpoint(str(folder)) if folder.is_dir() else None  # type: ignore[no-untyped-call]
+    last: str | None = get_last_checkpoint(str(folder)) if folder.is_dir() else None
     if wanted in ("auto", "last"):
         if last is None and wanted == "last":
             raise TrainerConfigError(f"resume_from_checkpoint: no checkpoint in {folder}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml  # type: ignore[import-untyped]
-from trl import DatasetMixtureConfig, ModelConfig, ScriptArguments  # type: ignore[attr-defined]
+from trl import DatasetMixtureConfig, ModelConfig, ScriptArguments
 
 from markscheme.trainer.config import ProcessGRPOConfig
 from markscheme.trainer.fields import FieldParser, changed, plain

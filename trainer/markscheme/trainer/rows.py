@@ -28,7 +28,7 @@ def load(recipe: Recipe) -> tuple[Any, Any]:
     if mixture.datasets and script.dataset_name:
         raise TrainerConfigError("dataset_name and datasets are both set: name the data once")
     if mixture.datasets:
-        from trl import get_dataset  # type: ignore[attr-defined]  # noqa: PLC0415 - loads `datasets`
+        from trl import get_dataset  # noqa: PLC0415 - loads `datasets`
 
         splits: Mapping[str, Any] = get_dataset(mixture)
     elif script.dataset_name:

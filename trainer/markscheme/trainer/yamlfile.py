@@ -29,7 +29,7 @@ class RecipeFile(NamedTuple):
         return f"{self.path}, line {self.lines[key]}: {key}"
 
 
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+class _Loader(yaml.SafeLoader):
     """YAML 1.1 as PyYAML reads it, but 1e-6 is a number, and a key that comes twice is an error."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - PyYAML's

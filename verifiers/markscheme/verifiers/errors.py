@@ -24,6 +24,19 @@ class DataError(MarkschemeError, ValueError):
     """A data file that is not what was expected: says the file, the line, the column and the fix."""
 
 
+class StepDataError(DataError):
+    """Rows of labelled steps that cannot be used. ``rows`` holds ``(row, id, why)`` for every one of them."""
+
+    def __init__(self, rows: list[tuple[int, str, str]], where: str = "") -> None:
+        self.rows = rows
+        shown = "\n".join(f"  row {row}{f' ({name[:60]})' if name else ''}: {why}" for row, name, why in rows[:20])
+        rest = f"\n  … and {len(rows) - 20} more" if len(rows) > 20 else ""
+        super().__init__(
+            f"{f'{where}: ' if where else ''}{len(rows)} row(s) cannot be used:\n{shown}{rest}\n"
+            'Mend them, or pass on_bad="skip" to leave these rows out.'
+        )
+
+
 class CreditError(MarkschemeError, ValueError):
     """Rewards, steps or shapes from which no advantage can be computed: says the row, what was expected and the fix."""
 

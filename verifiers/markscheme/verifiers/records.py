@@ -1,4 +1,4 @@
-"""The file of verdicts: a line as soon as each is there, and a stopped run goes on from it."""
+"""Files of verdicts and the like: a line as soon as each is there, and a stopped run goes on from it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Generic, Self, TypeVar
+from typing import BinaryIO, Generic, Protocol, Self, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from markscheme.verifiers.errors import DataError
 from markscheme.verifiers.grading import Setup
@@ -19,7 +19,7 @@ from markscheme.verifiers.jsonl import read_rows
 from markscheme.verifiers.tasks import Task
 from markscheme.verifiers.verdict import Verdict
 
-V = TypeVar("V", bound=Verdict)
+V = TypeVar("V", bound=BaseModel)
 _OPENING = b'{"row":'
 """What every line begins with; anything else is not a file of ours and is left alone."""
 
@@ -42,8 +42,22 @@ def _version() -> str:
     return version("markscheme")
 
 
+class Judged(Protocol):
+    """What a verdict is on: a row with the keys that name it."""
+
+    @property
+    def row(self) -> int:
+        """Its number, from 0."""
+        ...
+
+    @property
+    def keys(self) -> Mapping[str, str | int]:
+        """Such as its ``id``."""
+        ...
+
+
 class LineFile(Generic[V]):
-    """An output file of verdicts of one kind. Use it as a context manager.
+    """An output file of verdicts, or of other results, of one kind. Use it as a context manager.
 
     A line holds ``row`` (from 0), the row's keys (such as ``id``), ``digest``, and the verdict's fields.
 
@@ -52,21 +66,25 @@ class LineFile(Generic[V]):
         digests: of all that the run is to judge, by row: the fingerprint of what its verdict follows from.
         kind: the verdicts.
         fresh: start over even where the file holds verdicts.
+        noun: what messages call one.
 
     Raises:
         DataError: the file holds something else, or verdicts on other rows or by other settings.
         OSError: it cannot be read or written.
     """
 
-    def __init__(self, path: Path, digests: Mapping[int, str], kind: type[V], *, fresh: bool = False) -> None:
+    def __init__(
+        self, path: Path, digests: Mapping[int, str], kind: type[V], *, fresh: bool = False, noun: str = "verdict"
+    ) -> None:
         self.path = path
         self._digests = digests
         self._kind = kind
+        self._noun = noun
         self.done: dict[int, V] = {}
         """The verdicts that an earlier run left, by row."""
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
-            _drop_cut_off_line(path)
+            _drop_cut_off_line(path, noun)
             if not fresh:
                 self._load()
         self._file: BinaryIO = path.open("wb" if fresh else "ab")
@@ -79,7 +97,7 @@ class LineFile(Generic[V]):
     ) -> None:
         self._file.close()
 
-    def append(self, task: Task, verdict: V) -> None:
+    def append(self, task: Judged, verdict: V) -> None:
         """Write one verdict, and hand it to the operating system at once."""
         line = {"row": task.row, **task.keys, "digest": self._digests[task.row], **verdict.model_dump(mode="json")}
         self._file.write(json.dumps(line).encode() + b"\n")
@@ -91,16 +109,16 @@ class LineFile(Generic[V]):
         for line in read_rows(self.path):
             row = line.fields.get("row")
             if "digest" not in line.fields or not isinstance(row, int):
-                raise _not_ours(self.path, line.line)
+                raise _not_ours(self.path, line.line, self._noun)
             if self._digests.get(row) != line.fields["digest"]:
                 raise DataError(
-                    f"{line.where}: the verdict on row {row} is of another input, or was reached with other settings; "
-                    "choose another -o, or pass --fresh to start over"
+                    f"{line.where}: the {self._noun} on row {row} is of another input, or was reached with other "
+                    "settings; choose another -o, or pass --fresh to start over"
                 )
             try:
                 self.done[row] = self._kind.model_validate(line.fields)
             except ValidationError:
-                raise _not_ours(self.path, line.line) from None
+                raise _not_ours(self.path, line.line, self._noun) from None
 
 
 class VerdictFile(LineFile[Verdict]):
@@ -117,11 +135,11 @@ class VerdictFile(LineFile[Verdict]):
         super().__init__(path, {task.row: digest(task, setup) for task in tasks}, Verdict, fresh=fresh)
 
 
-def _not_ours(path: Path, line: int) -> DataError:
-    return DataError(f"{path}, line {line}: not a verdict; the file is left as it is: choose another -o")
+def _not_ours(path: Path, line: int, noun: str) -> DataError:
+    return DataError(f"{path}, line {line}: not a {noun}; the file is left as it is: choose another -o")
 
 
-def _drop_cut_off_line(path: Path) -> None:
+def _drop_cut_off_line(path: Path, noun: str) -> None:
     """Cut off a last line without its end, as a killed run leaves one. Raises DataError if the file is not ours."""
     with path.open("r+b") as file:
         content = file.read()
@@ -129,6 +147,6 @@ def _drop_cut_off_line(path: Path) -> None:
         for start in {0, keep}:
             head = content[start : start + len(_OPENING)]
             if not _OPENING.startswith(head):
-                raise _not_ours(path, content[:start].count(b"\n") + 1)
+                raise _not_ours(path, content[:start].count(b"\n") + 1, noun)
         if keep < len(content):
             file.truncate(keep)

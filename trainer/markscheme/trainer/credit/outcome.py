@@ -1,7 +1,6 @@
 """Outcome supervision: one reward a completion."""
 
 # Tensors are named with their shapes: P prompts (groups), G completions of one, B = P·G, K steps, T tokens, N = G·K.
-# ruff: noqa: N803, N806
 
 from __future__ import annotations
 
@@ -26,7 +25,8 @@ def outcome_advantages(rewards: Rewards, group_size: int, *, std: Std = "sample"
 
     Args:
         rewards: (B,) floats. No reward is None in a list and NaN in a tensor (TRL's form): it stays out of the
-            statistics and gets 0. A list becomes float32, as in TRL; a tensor keeps its type, half precision apart.
+            statistics and gets 0. A list becomes float32, as in TRL; a tensor keeps its type, half precision apart, and
+            the arithmetic is in that type: pass float64 where rewards differ little beside their size.
         group_size: G, completions of one prompt.
         std: ``"sample"`` divides by N-1 (TRL), ``"population"`` by N, ``"none"`` only centres (Dr. GRPO, 2503.20783).
         eps: added to the standard deviation.
@@ -103,6 +103,6 @@ def _from_list(rewards: Sequence[float | None]) -> Tensor:
 def _nanstd(rewards_PG: Tensor, mean_P1: Tensor, *, sample: bool) -> Tensor:
     variance_P1 = torch.nanmean((rewards_PG - mean_P1) ** 2, dim=1, keepdim=True)
     if sample:
-        count_P1 = (~rewards_PG.isnan()).sum(dim=1, keepdim=True)
+        count_P1 = (~rewards_PG.isnan()).sum(dim=1, keepdim=True).to(rewards_PG.dtype)
         variance_P1 = variance_P1 * (count_P1 / (count_P1 - 1))
     return torch.sqrt(variance_P1)

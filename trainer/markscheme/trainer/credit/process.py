@@ -1,7 +1,6 @@
 """Process supervision: a reward for each step."""
 
 # Tensors are named with their shapes: P prompts (groups), G completions of one, B = P·G, K steps, T tokens, N = G·K.
-# ruff: noqa: N803, N806
 
 from __future__ import annotations
 
@@ -74,15 +73,14 @@ def process_advantages(
     _check_form(credit, tau, eta)
     groups = group_count(len(step_rewards), group_size)
     steps = step_table(step_rewards, step_ends, length, lengths=lengths).without_unscored(length)
-    rewards_PN, scored_PN = steps.rewards_BK.view(groups, -1), steps.scored_BK.view(groups, -1)
-    if not groups:
-        return torch.zeros(0, length, dtype=dtype, device=device)
+    shape = (groups, group_size * steps.rewards_BK.size(1))
+    rewards_PN, scored_PN = steps.rewards_BK.view(shape), steps.scored_BK.view(shape)
     if credit == "sum":
         normalized_PN = normalize_in_group(rewards_PN, scored_PN, std, eps)
         values_BK = sum_to_go(normalized_PN.view_as(steps.rewards_BK))
     else:
         returns_BK = _returns(steps, credit, tau, eta)
-        values_PN = normalize_in_group(returns_BK.view(groups, -1), scored_PN, std, eps)
+        values_PN = normalize_in_group(returns_BK.view(shape), scored_PN, std, eps)
         # Equal rewards say nothing of any step, though the returns of "min" and "clip" still fall from step to step.
         dead_P1 = equal_in_group(rewards_PN, scored_PN).unsqueeze(1)
         values_BK = values_PN.masked_fill(dead_P1, 0.0).view_as(steps.rewards_BK)

@@ -1,7 +1,6 @@
 """Ragged lists of steps as padded tensors, checked."""
 
 # Tensors are named with their shapes: P prompts (groups), G completions of one, B = P·G, K steps, T tokens, N = G·K.
-# ruff: noqa: N803, N806, N815
 
 from __future__ import annotations
 
@@ -36,7 +35,8 @@ class StepTable:
     def without_unscored(self, length: int) -> StepTable:
         """Only steps with a reward: the tokens of one without fall to the next that has one."""
         # A stable sort moves the scored steps to the front and keeps their order.
-        order_BK = torch.argsort((~self.scored_BK).to(torch.int8), dim=1, stable=True)
+        width = max(1, int(self.scored_BK.sum(dim=1).max())) if self.scored_BK.numel() else 1
+        order_BK = torch.argsort((~self.scored_BK).to(torch.int8), dim=1, stable=True)[:, :width]
         scored_BK = self.scored_BK.gather(1, order_BK)
         ends_BK = self.ends_BK.gather(1, order_BK).masked_fill(~scored_BK, length)
         return StepTable(self.rewards_BK.gather(1, order_BK), scored_BK, ends_BK)
@@ -77,8 +77,9 @@ def step_table(
     width = max((len(row) for row in step_rewards if row is not None), default=0) or 1
     rewards, scored, ends = [], [], []
     for row, (row_rewards, row_ends) in enumerate(zip(step_rewards, step_ends, strict=True)):
-        values = [_reward(reward, row, step) for step, reward in enumerate(row_rewards or ())]
-        places = _ends(row_ends or (), row, length if lengths is None else min(length, lengths[row]))
+        values = [_reward(reward, row, step) for step, reward in enumerate(() if row_rewards is None else row_rewards)]
+        tokens = length if lengths is None else min(length, int(lengths[row]))
+        places = _ends(() if row_ends is None else row_ends, row, tokens)
         if len(values) != len(places):
             raise CreditError(
                 f"completion {row}: {len(values)} step rewards and {len(places)} step ends; "

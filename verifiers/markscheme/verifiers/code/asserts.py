@@ -19,8 +19,8 @@ from markscheme.verifiers.code.literals import NotClosed, value_of
 from markscheme.verifiers.errors import DataError
 
 _LIBRARY = frozenset({
-    "__future__", "bisect", "collections", "copy", "functools", "hashlib", "heapq", "itertools", "json", "math",
-    "operator", "random", "re", "string", "time", "typing",
+    "__future__", "bisect", "collections", "copy", "datetime", "decimal", "fractions", "functools", "hashlib", "heapq",
+    "itertools", "json", "math", "operator", "random", "re", "string", "time", "typing",
 })  # fmt: skip
 """Modules whose values cross between jails, or that tests use without passing their values on."""
 

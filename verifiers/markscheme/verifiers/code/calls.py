@@ -12,7 +12,7 @@ from markscheme.verifiers.code import codec
 from markscheme.verifiers.code import inside as _inside
 from markscheme.verifiers.code import inside_tests as _inside_tests
 from markscheme.verifiers.code.cases import CallCase
-from markscheme.verifiers.code.compare import Comparator, most_bytes
+from markscheme.verifiers.code.compare import Comparator, most_bytes, most_values
 from markscheme.verifiers.code.outcomes import Execution, Limits, RunOutcome
 from markscheme.verifiers.code.results import CaseResult, ended, failed, passed, shown, shown_value
 from markscheme.verifiers.code.sandbox.pool import Sandbox
@@ -23,6 +23,7 @@ INSIDE = (_inside.__name__, _inside_tests.__name__)
 _BATCH = 64  # cases in one jail
 _BATCH_SECONDS = 1.0  # CPU seconds that a batch may take: a program that hangs is found out twice
 _ROOM = 256  # bytes of an answer's own framing
+_MOST_VALUES = 4 * _inside_tests.MOST_CALLS + 64  # in the frame of what comes back, where each result is bytes
 
 
 def inside(sandbox: Sandbox, function: str) -> str:
@@ -49,7 +50,7 @@ def ask(
     if run.outcome is not RunOutcome.FINISHED:
         return run, None
     with contextlib.suppress(codec.Damaged, RecursionError):
-        found = codec.decode(run.result)
+        found = codec.decode(run.result, _MOST_VALUES)
         if type(found) is list and len(found) == 2 and type(found[0]) is list:
             return run, found[0]
     return run, None
@@ -109,7 +110,7 @@ def judge_answer(answer: object, case: CallCase, comparator: Comparator, run: Ex
     match answer:
         case ["value", bytes(data)] if len(data) <= _most(case):
             try:
-                value = codec.decode(data)
+                value = codec.decode(data, most_values(case))
             except (codec.Damaged, RecursionError) as error:
                 return failed(run, Reason.WRONG_ANSWER, f"{name}: its result cannot be decoded: {error}")
             if comparator.holds(case, value):

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import math
 import re
-import struct
-from typing import Any, Literal, NamedTuple, Self
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from markscheme.verifiers.code import codec
 from markscheme.verifiers.code.cases import CallCase
 from markscheme.verifiers.code.codec import Unordered
+from markscheme.verifiers.code.forms import Form, arranged, by_key
 
 SLACK_BYTES = 1 << 16
 """An answer may be four times as long as what is expected, and this much more, before it is wrong unseen."""
+SLACK_VALUES = 1 << 14
+"""And four times as many values, with this many more."""
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?")
 _LONGEST_NUMBER = 400
+_REAL = (int, float, Fraction, Decimal)
 
 Text = Literal["tokens", "lines", "unordered_lines", "unordered_tokens"]
 
@@ -118,35 +123,35 @@ class Comparator(BaseModel):
             value: what ``codec.decode`` gave.
             tuples_as_lists: as in the settings, for this pair.
         """
-        ours = codec.decode(codec.encode(expected))
-        form = _Form(tuples_as_lists or self.tuples_as_lists)
+        ours = codec.decode(codec.encode(expected), 1 << 62)
+        form = Form(tuples_as_lists or self.tuples_as_lists)
         if self.unordered and isinstance(ours, list | tuple) and isinstance(value, list | tuple):
             if len(ours) != len(value) or not (form.loose or type(ours) is type(value)):
                 return False
-            ours, value = _arranged(list(ours), form), _arranged(list(value), form)
+            ours, value = arranged(list(ours), form), arranged(list(value), form)
         one, other = form.key(ours), form.key(value)
         if one is not None and one == other:
             return True
         return self.tolerant and self._near(ours, value, form)
 
-    def _near(self, ours: Any, value: Any, form: _Form) -> bool:
+    def _near(self, ours: Any, value: Any, form: Form) -> bool:
         """Equal but for floats within the tolerance."""
         if isinstance(ours, Unordered) and isinstance(value, Unordered):
             if (ours.kind == "d") != (value.kind == "d") or len(ours.items) != len(value.items):
                 return False
             if ours.kind == "d":
-                pairs = zip(_by_key(ours, form), _by_key(value, form), strict=True)
+                pairs = zip(by_key(ours, form), by_key(value, form), strict=True)
                 return all(a.key == b.key and self._near(a.value, b.value, form) for a, b in pairs)
-            mine_items, their_items = _arranged(list(ours.items), form), _arranged(list(value.items), form)
+            mine_items, their_items = arranged(list(ours.items), form), arranged(list(value.items), form)
             return all(self._near(a, b, form) for a, b in zip(mine_items, their_items, strict=True))
         if isinstance(ours, list | tuple) and isinstance(value, list | tuple):
             if len(ours) != len(value) or not (form.loose or type(ours) is type(value)):
                 return False
             return all(self._near(a, b, form) for a, b in zip(ours, value, strict=True))
-        if type(ours) in (int, float) and type(value) in (int, float) and float in (type(ours), type(value)):
+        if type(ours) in _REAL and type(value) in _REAL and (type(ours), type(value)) != (int, int):
             try:
                 return self.close(float(ours), float(value))
-            except OverflowError:
+            except (OverflowError, ValueError):  # a signalling NaN
                 return False
         key = form.key(ours)
         return key is not None and key == form.key(value)
@@ -174,12 +179,17 @@ def most_bytes(expected: int) -> int:
     return 4 * expected + SLACK_BYTES
 
 
+def most_values(case: CallCase) -> int:
+    """How many values an answer may hold before it is wrong unseen: a multiple of what is expected."""
+    return 4 * codec.count(case.expected) + SLACK_VALUES
+
+
 def _within(case: CallCase, value: Any) -> bool:
-    if type(value) not in (int, float, bool):
+    if type(value) not in (*_REAL, bool):
         return False
     try:
         one, other = float(case.expected), float(value)
-    except OverflowError:
+    except (OverflowError, ValueError):  # a signalling NaN
         return False
     absolute, relative = case.tolerance
     if relative or not case.strict:
@@ -192,69 +202,3 @@ def _lines(text: bytes) -> list[bytes]:
     while lines and not lines[-1]:
         lines.pop()
     return lines
-
-
-class _Keyed(NamedTuple):
-    key: bytes
-    value: Any
-
-
-def _by_key(mapping: Unordered, form: _Form) -> list[_Keyed]:
-    keyed = [_Keyed(form.text(key), item) for key, item in mapping.items]
-    keyed.sort(key=lambda one: one.key)
-    return keyed
-
-
-def _arranged(items: list[Any], form: _Form) -> list[Any]:
-    """Items in an order of their own: numbers by value, others by their keys."""
-    if all(type(item) in (int, float, bool) for item in items):
-        return sorted(items)
-    return sorted(items, key=form.text)
-
-
-class _Form:
-    """Texts of values that agree exactly where Python's ``==`` does; None where a NaN is inside."""
-
-    def __init__(self, loose: bool) -> None:  # noqa: FBT001 - one field
-        self.loose = loose
-        self.nan = False
-
-    def key(self, value: Any) -> bytes | None:
-        self.nan = False
-        text = self.text(value)
-        return None if self.nan else text
-
-    def text(self, value: Any) -> bytes:
-        kind = type(value)
-        if value is None:
-            return b"N"
-        if kind in (bool, int, float, complex):
-            return self._number(value)
-        if kind is str:
-            return _sized(b"s", value.encode("utf-8", "surrogatepass"))
-        if kind in (bytes, bytearray):
-            return _sized(b"b", bytes(value))
-        if kind in (list, tuple):
-            tag = b"l" if kind is list or self.loose else b"t"
-            return _sized(tag, b"".join([self.text(item) for item in value]))
-        if value.kind == "d":
-            pairs = sorted(self.text(key) + self.text(item) for key, item in value.items)
-            return _sized(b"d", b"".join(pairs))
-        return _sized(b"S", b"".join(sorted([self.text(item) for item in value.items])))
-
-    def _number(self, value: complex) -> bytes:
-        if isinstance(value, complex):
-            if value.imag:
-                return b"c" + self._number(value.real) + self._number(value.imag)
-            value = value.real
-        if isinstance(value, float):
-            self.nan = self.nan or math.isnan(value)
-            if not value.is_integer():
-                return b"f" + struct.pack(">d", value)
-            value = int(value)
-        whole = int(value)
-        return _sized(b"i", whole.to_bytes(whole.bit_length() // 8 + 1, "big", signed=True))
-
-
-def _sized(tag: bytes, data: bytes) -> bytes:
-    return tag + len(data).to_bytes(8, "big") + data

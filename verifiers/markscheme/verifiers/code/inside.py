@@ -44,7 +44,7 @@ def calls(job: list[Any]) -> list[Any]:
 
 
 def _call(names: dict[str, Any], function: str, through: list[str], given: bytes, back: bool) -> list[Any]:  # noqa: FBT001
-    positional, keywords = codec.rebuild(codec.decode(given))
+    positional, keywords = codec.rebuild(codec.decode(given, 1 << 62))
     try:
         value = find(names, function)(*positional, **keywords)
         for step in through:
@@ -80,10 +80,12 @@ def encoded(value: Any) -> bytes:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """Values that equal a built-in one by their own making: named tuples, counters, NumPy's scalars."""
+    """Values that equal a built-in one by their own making: named tuples, counters; NumPy's scalars and arrays."""
     if depth > codec.MAX_DEPTH:
         raise codec.NotPlain("nested too deep")
     if value is None or type(value) in (bool, int, float, complex, str, bytes):
+        return value
+    if type(value) in codec.EXACT:
         return value
     bases: tuple[Any, ...] = (list, tuple, set, frozenset)
     for base in bases:
@@ -95,8 +97,9 @@ def _plain(value: Any, depth: int = 0) -> Any:
     for kind in kinds:
         if isinstance(value, kind):
             return kind.__new__(kind, value)
-    if type(value).__module__.partition(".")[0] == "numpy" and getattr(value, "shape", None) == ():
-        return value.item()
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and getattr(numpy, type(value).__name__, None) is type(value) and hasattr(value, "tolist"):
+        return _plain(value.tolist(), depth + 1)
     raise codec.NotPlain(f"a value of type {type(value).__name__}")
 
 

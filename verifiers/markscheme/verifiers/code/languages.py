@@ -1,7 +1,8 @@
 """Programs in other languages: compiled in a jail, run in a jail, from standard input to standard output.
 
-Both steps are small Python programs in the sandbox, with processes and a /tmp allowed, which needs level 3. A binary
-comes out of the compiler's jail as bytes and is executed from memory: a jail's /tmp holds nothing that can be executed.
+Both steps are small Python programs in the sandbox, with processes and a /tmp allowed, which needs level 3 (of either
+back end). A binary comes out of the compiler's jail as bytes and is executed from memory: a jail's /tmp holds nothing
+that can be executed.
 """
 
 from __future__ import annotations
@@ -68,9 +69,32 @@ _NODE_STEP = """
 import base64, os
 with open("/tmp/program.js", "wb") as file:
     file.write(base64.b85decode({source!r}))
+with open("/tmp/.streams.js", "w") as file:
+    file.write({streams!r})
 names = {{"PATH": "/usr/bin:/bin", "HOME": "/tmp"}}
-os.execve({tool!r}, ["node", "--max-old-space-size={megabytes}", "/tmp/program.js"], names)
+options = ["--max-old-space-size={megabytes}", "--require=/tmp/.streams.js"]
+os.execve({tool!r}, ["node", *options, "/tmp/program.js"], names)
 """
+
+
+_NODE_STREAMS = """
+const fs = require("fs");
+const streams = new Map([["/dev/stdin", 0], ["/dev/stdout", 1], ["/dev/stderr", 2]]);
+for (const name of ["readFileSync", "readFile", "writeFileSync", "writeFile"]) {
+  const plain = fs[name];
+  fs[name] = (path, ...rest) => plain(streams.get(path) ?? path, ...rest);
+}
+const openSync = fs.openSync;
+fs.openSync = (path, ...rest) => streams.get(path) ?? openSync(path, ...rest);
+for (const name of ["createReadStream", "createWriteStream"]) {
+  const plain = fs[name];
+  fs[name] = (path, options) =>
+    plain(path, streams.has(path)
+      ? { ...(typeof options === "string" ? { encoding: options } : options), fd: streams.get(path) }
+      : options);
+}
+"""
+"""The standard streams by the names of their devices, which a jail without /proc lacks."""
 
 
 def tool_for(language: str) -> str:
@@ -132,7 +156,12 @@ def _full(run: Execution, limits: Limits) -> Execution:
 
 
 def _node(sandbox: Sandbox, tool: str, source: bytes, limits: Limits) -> Runner:
-    code = _NODE_STEP.format(tool=tool, source=base64.b85encode(source), megabytes=max(16, limits.memory_bytes >> 20))
+    code = _NODE_STEP.format(
+        tool=tool,
+        source=base64.b85encode(source),
+        streams=_NODE_STREAMS,
+        megabytes=max(16, limits.memory_bytes >> 20),
+    )
     room = limits.model_copy(
         update={
             "processes": max(16, limits.processes),

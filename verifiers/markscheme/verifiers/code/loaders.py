@@ -105,7 +105,9 @@ def read_input_output(data: str | Mapping[str, Any], where: str = "input_output"
     """Read the form of APPS (also TACO): ``{"inputs": […], "outputs": […], "fn_name": "f"}``, or such as JSON text.
 
     With ``fn_name`` each input is the list of a call's arguments, and an output that is a list of one holds the result
-    or is the result: either counts, as in the set's own checker. Tuples equal lists.
+    or is the result: either counts, as in the set's own checker. Tuples equal lists. JSON has made texts of a
+    dictionary's keys: where all are integers, a function whose one argument is a dictionary gets integers, as from that
+    checker; in a result, integers and texts both count (there, only integers).
 
     Raises:
         DataError: it is not of the form, or holds no cases.
@@ -125,17 +127,30 @@ def read_input_output(data: str | Mapping[str, Any], where: str = "input_output"
     for n, (given, expected) in enumerate(zip(inputs, outputs, strict=True)):
         if not isinstance(given, list):
             raise DataError(f"{where}: input {n}: expected the list of {name}'s arguments")
-        one_of = [expected, expected[0]] if isinstance(expected, list) and len(expected) == 1 else None
+        arguments = [_with_numbers(given[0])] if len(given) == 1 else given
+        one_of = [expected, *expected] if isinstance(expected, list) and len(expected) == 1 else [expected]
+        one_of += [changed for one in one_of if (changed := _with_numbers(one)) is not one]
         cases.append(
             CallCase(
                 function=str(name),
-                arguments=tuple(given),
-                expected=expected if one_of is None else one_of,
-                relation="==" if one_of is None else "in",
+                arguments=tuple(arguments),
+                expected=one_of if len(one_of) > 1 else expected,
+                relation="in" if len(one_of) > 1 else "==",
                 tuples_as_lists=True,
             )
         )
     return tuple(cases)
+
+
+def _with_numbers(value: Any) -> Any:
+    """A dictionary with the integers that its keys state; any other value as it is."""
+    if not isinstance(value, dict) or not value:
+        return value
+    try:
+        changed = {int(key): item for key, item in value.items()}
+    except ValueError:
+        return value
+    return changed if len(changed) == len(value) else value
 
 
 def _lines(value: object, where: str) -> str:

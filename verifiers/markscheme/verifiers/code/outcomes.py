@@ -63,7 +63,8 @@ class Execution(BaseModel):
         peak_memory_bytes: largest resident size.
         level: the sandbox's level: 3 namespaces, 2 Landlock and seccomp, 1 limits only.
         detail: one sentence for a person, where there is more to say.
-        result: what a call returned, as the jail encoded it; hostile until decoded.
+        result: what a call returned, as the jail encoded it, or no encoding where that is too long; hostile until
+            decoded.
     """
 
     model_config = ConfigDict(frozen=True)

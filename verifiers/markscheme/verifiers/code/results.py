@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from markscheme.verifiers.code import codec
 from markscheme.verifiers.code.outcomes import Execution, RunOutcome
 from markscheme.verifiers.outcomes import Outcome, Reason
 from markscheme.verifiers.verdict import Verdict
@@ -109,6 +111,10 @@ def shown_value(value: object, most: int = 80) -> str:
         return repr(value)
     if isinstance(value, str | bytes):
         return shown(repr(value[:most]), most + 20) + ("…" if len(value) > most else "")
+    if isinstance(value, Fraction):
+        return f"Fraction({shown_value(value.numerator)}, {shown_value(value.denominator)})"
+    if type(value) in codec.EXACT:
+        return shown(repr(value), most)
     items = getattr(value, "items", value)
     kind = {"S": "set", "Z": "frozenset", "d": "dict"}.get(getattr(value, "kind", ""), type(value).__name__)
     if not isinstance(items, list | tuple):

@@ -18,7 +18,7 @@ from markscheme.verifiers.code.judge import Judged, Settings, judge
 from markscheme.verifiers.code.languages import LANGUAGES, tool_for
 from markscheme.verifiers.code.outcomes import Limits, RunOutcome
 from markscheme.verifiers.code.results import ProgramVerdict
-from markscheme.verifiers.code.sandbox.pool import PRELOAD, Level, Sandbox
+from markscheme.verifiers.code.sandbox.pool import PRELOAD, Backend, Level, Sandbox
 from markscheme.verifiers.outcomes import Outcome, Reason
 from markscheme.verifiers.verdict import SCORES
 
@@ -34,6 +34,7 @@ class CodeVerifier:
     Args:
         sandbox: where programs run; None: one of its own, made at first use and closed by ``close``.
         level: of its own sandbox: ``"strongest"`` that the host gives, or exactly 3, 2 or 1.
+        backend: of its own sandbox: ``"zygote"`` or ``"bubblewrap"``.
         workers: of its own sandbox: programs at once; the number of processors by default.
         limits: of each run.
         budget_seconds: CPU seconds that all of a program's cases may take; None: no bound but each one's limit.
@@ -55,6 +56,7 @@ class CodeVerifier:
         sandbox: Sandbox | None = None,
         *,
         level: Level = "strongest",
+        backend: Backend = "zygote",
         workers: int | None = None,
         limits: Limits | None = None,
         budget_seconds: float | None = 60.0,
@@ -76,7 +78,8 @@ class CodeVerifier:
         self.settings = Settings(
             limits or Limits(), comparator or Comparator(), budget_seconds, score == "fraction", language
         )
-        self._made: dict[str, Any] = {"level": level, "workers": workers, "preload": (*PRELOAD, *INSIDE)}
+        preload = INSIDE if backend == "bubblewrap" else (*PRELOAD, *INSIDE)
+        self._made: dict[str, Any] = {"level": level, "backend": backend, "workers": workers, "preload": preload}
         self._given = sandbox
         self._own: Sandbox | None = None
         self._lock = threading.Lock()

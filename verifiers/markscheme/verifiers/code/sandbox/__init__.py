@@ -6,13 +6,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from markscheme.verifiers.code.sandbox.hosts import capabilities
     from markscheme.verifiers.code.sandbox.levels import Capabilities
-    from markscheme.verifiers.code.sandbox.pool import Sandbox, capabilities
+    from markscheme.verifiers.code.sandbox.pool import Sandbox
     from markscheme.verifiers.code.sandbox.supervisor import SandboxError
 
 __all__ = ["Capabilities", "Sandbox", "SandboxError", "capabilities"]
 # Loaded when asked for: the zygote imports this package too, and needs none of the trusted side.
-_HOMES = {"Capabilities": "levels", "Sandbox": "pool", "SandboxError": "supervisor", "capabilities": "pool"}
+_HOMES = {"Capabilities": "levels", "Sandbox": "pool", "SandboxError": "supervisor", "capabilities": "hosts"}
 
 
 def __getattr__(name: str) -> object:

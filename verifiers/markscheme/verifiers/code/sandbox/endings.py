@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from markscheme.verifiers.code.outcomes import Execution, Limits, RunOutcome
 from markscheme.verifiers.code.sandbox.job import MORE_THREADS
+from markscheme.verifiers.code.sandbox.program import TOO_LONG
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,15 @@ class Ended:
     resident: int
 
 
-def execution(ended: Ended, job: Job, level: int, out: bytes, err: bytes, result: bytes) -> Execution:
-    """Judge how a job ended by what it left, which is the program's to write: none of it speaks for the sandbox."""
+def execution(ended: Ended, job: Job, level: int, out: bytes, err: bytes, result: bytes | None) -> Execution:
+    """Judge how a job ended by what it left, which is the program's to write: none of it speaks for the sandbox.
+
+    ``result`` is None where it was too long to be read.
+    """
     limits = job.limits
     outcome = ended.verdict or _classify(ended, limits, out, err)
     detail = _detail(outcome, ended, job, err)
-    if outcome is RunOutcome.FINISHED and len(result) > job.result_bytes:  # it ran well: a wrong answer, cut
+    if outcome is RunOutcome.FINISHED and result is None:  # it ran well: a wrong answer
         detail = f"returned more than {job.result_bytes} bytes"
     return Execution(
         outcome=outcome,
@@ -58,7 +62,7 @@ def execution(ended: Ended, job: Job, level: int, out: bytes, err: bytes, result
         peak_memory_bytes=ended.resident,
         level=level,
         detail=detail,
-        result=result[: job.result_bytes],
+        result=TOO_LONG if result is None else result,
     )
 
 

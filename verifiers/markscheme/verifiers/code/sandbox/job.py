@@ -70,7 +70,7 @@ def limit(limits: dict[str, Any], counted: int) -> None:
         (resource.RLIMIT_SIGPENDING, 1024),
         (resource.RLIMIT_STACK, _STACK_BYTES),
         (resource.RLIMIT_CPU, int(limits["cpu_seconds"]) + 2),
-        (resource.RLIMIT_AS, _size["address"] + limits["memory_bytes"]),
+        (resource.RLIMIT_AS, (limits["address"] or _size["address"]) + limits["memory_bytes"]),
         (resource.RLIMIT_NPROC, limits["processes"] + MORE_THREADS + (counted + _STRANGERS if counted else 0)),
     ]
     for kind, value in pairs:
@@ -83,16 +83,10 @@ def enclose(
     config: dict[str, Any], limits: dict[str, Any], filters: dict[tuple[bool, bool], seccomp.Filter], counted: int
 ) -> None:
     """Close the jail: own /tmp, limits, no capabilities, Landlock, seccomp."""
-    level, files, many = config["level"], limits["files"], limits["processes"] > 1
-    writable = []
-    if files:
-        writable.append(("/tmp", files))
-    if many:
-        writable.append(("/dev/shm", _PROC_BYTES + files))
-    if writable:
+    level, writable = config["level"], _writable(limits)
+    if writable and not config["wrapped"]:
         linux.unshare(linux.CLONE_NEWNS)
-        for path, size in writable:
-            _own_folder(path, size, config["readable"])
+        own_folders(config, limits, os.getuid())
     os.chdir("/tmp" if level == 3 else "/")
     limit(limits, counted)
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
@@ -108,14 +102,29 @@ def enclose(
     landlock.restrict(made, config["landlock"])
     for fd in {made, RULES_FD}:
         os.close(fd)
-    filters[many, files > 0].install(os.getpid())
+    filters[limits["processes"] > 1, limits["files"] > 0].install(os.getpid())
 
 
-def _own_folder(path: str, size: int, readable: list[str]) -> None:
+def _writable(limits: dict[str, Any]) -> list[tuple[str, int]]:
+    """Folders that a job may write in, and how much."""
+    files, found = limits["files"], []
+    if files:
+        found.append(("/tmp", files))
+    if limits["processes"] > 1:
+        found.append(("/dev/shm", _PROC_BYTES + files))
+    return found
+
+
+def own_folders(config: dict[str, Any], limits: dict[str, Any], uid: int) -> None:
+    """Mount what a job may write in, as that user's."""
+    for path, size in _writable(limits):
+        _own_folder(path, f"size={size},nr_inodes=4096,mode=0700,uid={uid}", config["readable"])
+
+
+def _own_folder(path: str, options: str, readable: list[str]) -> None:
     """Cover a folder with one of the job's own; an interpreter or packages that live below it stay in sight."""
     kept = [one for one in readable if one.startswith(f"{path}/")]
     place = namespaces.KEEP if kept else path
-    options = f"size={size},nr_inodes=4096,mode=0700"
     linux.mount("tmpfs", place, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, options)
     for one in kept:
         target = place + one[len(path) :]

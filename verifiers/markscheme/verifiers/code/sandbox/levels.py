@@ -24,12 +24,14 @@ class Capabilities:
         why_not_higher: the reason that the next level is not had, in one sentence; empty at level 3.
         landlock: version of Landlock.
         root: this process is root, and jobs get ids of their own.
+        why_no_bubblewrap: the reason that ``Sandbox(backend="bubblewrap")`` is not had; empty where it is.
     """
 
     level: int
     why_not_higher: str
     landlock: int
     root: bool
+    why_no_bubblewrap: str = "it was not tried"
 
 
 def readable_paths() -> list[str]:

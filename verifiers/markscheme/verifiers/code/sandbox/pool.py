@@ -4,58 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import itertools
 import os
 import queue
 import weakref
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from markscheme.verifiers.code import codec
 from markscheme.verifiers.code.outcomes import Execution, Limits, RunOutcome
-from markscheme.verifiers.code.sandbox import landlock, levels, linux
+from markscheme.verifiers.code.sandbox import bubblewrap, linux
 from markscheme.verifiers.code.sandbox.endings import Job
+from markscheme.verifiers.code.sandbox.hosts import CANARY, capabilities, strongest, why_no_bubblewrap, worker_index
 from markscheme.verifiers.code.sandbox.levels import Capabilities
 from markscheme.verifiers.code.sandbox.supervisor import SandboxError, Zygote
 
 Level = Literal["strongest", 1, 2, 3]
+Backend = Literal["zygote", "bubblewrap"]
 PRELOAD = tuple(
     "math json re random string itertools functools collections heapq bisect operator typing datetime "
     "decimal fractions copy dataclasses statistics io textwrap enum contextlib queue".split()
 )
-_counter = itertools.count()
-_CANARY = Job(codec.encode(["print(6 * 7)", [], None]), b"", Limits(cpu_seconds=5, wall_seconds=30, idle_seconds=10))
 
 
-def capabilities() -> Capabilities:
-    """The strongest level that this host gives, proved by running a program under it, and why not a higher one."""
-    linux.require_host()
-    abi, root = landlock.abi(), levels.is_root()
-    why = ""
-    for level in (3, 2):
-        if abi < landlock.MIN_ABI:
-            why = f"Landlock of version {landlock.MIN_ABI} is needed; this kernel has {abi or 'none'}"
-            break
-        try:
-            zygote = Zygote(level, _index(), ())
-        except SandboxError as error:
-            why = why or str(error)
-            continue
-        try:
-            if zygote.run(_CANARY).stdout == b"42\n":
-                return Capabilities(level, why, abi, root)
-            why = why or f"a program at level {level} did not run"
-        except SandboxError as error:
-            why = why or str(error)
-        finally:
-            zygote.close()
-    return Capabilities(0, why, abi, root)
+class _Jails(Protocol):
+    """What runs jobs, one at a time."""
 
+    def run(self, job: Job) -> Execution: ...
 
-def _index() -> int:
-    # One uid a worker where this process is root: spread by process, so that two trainers rarely share one.
-    return (os.getpid() * 64 + next(_counter)) % 4096
+    def close(self) -> None: ...
 
 
 class Sandbox:
@@ -69,9 +46,12 @@ class Sandbox:
             protects nothing from a program that means harm: it is never chosen unless asked for.
         preload: modules that are loaded once, so that programs need not.
         limits: for runs that bring none of their own.
+        backend: ``"zygote"``, or ``"bubblewrap"``: a fresh bubblewrap a run, at level 3, for hosts that let only that
+            tool make namespaces. A run then costs the start of an interpreter, and of what is preloaded: by default
+            nothing.
 
     Raises:
-        SandboxError: the host does not give the level; the message says why.
+        SandboxError: the host does not give the level or the back end; the message says why.
         UnsupportedHost: not Linux on x86-64.
     """
 
@@ -79,17 +59,27 @@ class Sandbox:
         self,
         workers: int | None = None,
         level: Level = "strongest",
-        preload: Sequence[str] = PRELOAD,
+        preload: Sequence[str] | None = None,
         limits: Limits | None = None,
+        backend: Backend = "zygote",
     ) -> None:
         linux.require_host()
+        if backend not in ("zygote", "bubblewrap"):
+            raise ValueError(f'backend must be "zygote" or "bubblewrap", not {backend!r}')
         if workers is not None and workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")
         self.workers = workers or os.cpu_count() or 1
         self.limits = limits or Limits()
-        self.preload = tuple(preload)
-        if level == "strongest":
-            found = capabilities()
+        self.backend: Backend = backend
+        self.preload = tuple(preload if preload is not None else PRELOAD if backend == "zygote" else ())
+        if backend == "bubblewrap":
+            if level not in ("strongest", bubblewrap.LEVEL):
+                raise SandboxError(f"bubblewrap gives level {bubblewrap.LEVEL}, not {level}")
+            if why := why_no_bubblewrap():
+                raise SandboxError(f"this host gives no bubblewrap: {why}")
+            self.level = bubblewrap.LEVEL
+        elif level == "strongest":
+            found = strongest()
             if found.level == 0:
                 raise SandboxError(f"this host gives no safe level: {found.why_not_higher}")
             self.level = found.level
@@ -100,7 +90,7 @@ class Sandbox:
 
     def _begin(self) -> None:
         self._pid = os.getpid()
-        self._slots: queue.LifoQueue[Zygote | None] = queue.LifoQueue()
+        self._slots: queue.LifoQueue[_Jails | None] = queue.LifoQueue()
         for _ in range(self.workers):
             self._slots.put(None)
         self._closed = False
@@ -217,11 +207,11 @@ class Sandbox:
         finally:
             slots.put(zygote)
 
-    def _again(self, job: Job, first: str) -> tuple[Zygote | None, Execution]:
+    def _again(self, job: Job, first: str) -> tuple[_Jails | None, Execution]:
         """Once more, alone on a fresh zygote, beside a program that is known to run."""
         try:
             zygote = self._zygote()
-            canary = zygote.run(_CANARY)
+            canary = zygote.run(CANARY)
         except SandboxError as error:
             return None, Execution(outcome=RunOutcome.BROKEN, level=self.level, detail=f"{first}; then: {error}")
         if canary.stdout != b"42\n":
@@ -236,10 +226,12 @@ class Sandbox:
             detail = f"it broke its jail twice, where a known program passed: {error}"
             return None, Execution(outcome=RunOutcome.RESOURCE, level=self.level, detail=detail)
 
-    def _zygote(self) -> Zygote:
-        return Zygote(self.level, _index(), self.preload)
+    def _zygote(self) -> _Jails:
+        if self.backend == "bubblewrap":
+            return bubblewrap.Bubblewrap(worker_index(), self.preload)
+        return Zygote(self.level, worker_index(), self.preload)
 
-    def _own_slots(self) -> queue.LifoQueue[Zygote | None]:
+    def _own_slots(self) -> queue.LifoQueue[_Jails | None]:
         if self._pid != os.getpid():  # a forked worker: the parent's zygotes are not ours to talk to
             self._begin()
         if self._closed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import builtins
 import io
 import linecache
 import os
@@ -11,6 +12,7 @@ import threading
 import traceback
 import types
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 from markscheme.verifiers.code import codec
@@ -20,12 +22,14 @@ EXIT_FLUSH_FAILED = 120
 RESULT_FD = 3
 PAYLOAD_FD = 4
 NAME = "solution.py"
+TOO_LONG = b"?"  # no encoding begins so
+_SEEDED = ("random", "numpy.random")
 _MODULE = "solution"  # a program whose function is called is imported: its `if __name__ == "__main__"` does not run
 
 
 def run(result_bytes: int) -> int:
     """Run the program that the payload holds; the exit status."""
-    code, argv, call = codec.decode(_read_all(PAYLOAD_FD))
+    code, argv, call = codec.decode(_read_all(PAYLOAD_FD), 1 << 62)
     os.close(PAYLOAD_FD)
     code = code.removeprefix("\ufeff")
     _open_streams()
@@ -43,6 +47,13 @@ def run(result_bytes: int) -> int:
     return _finished(lambda: _call(code, main.__dict__, function, codec.rebuild(arguments), result_bytes))
 
 
+_STREAMS = {
+    name: fd
+    for fd, stream in enumerate(("stdin", "stdout", "stderr"))
+    for name in (f"/dev/{stream}", f"/dev/fd/{fd}", f"/proc/self/fd/{fd}")
+}
+
+
 def _open_streams() -> None:
     reader = io.BufferedReader(io.FileIO(0, closefd=False))
     out, err = (io.BufferedWriter(io.FileIO(fd, "w", closefd=False)) for fd in (1, 2))
@@ -51,6 +62,28 @@ def _open_streams() -> None:
     sys.stderr = sys.__stderr__ = io.TextIOWrapper(  # type: ignore[misc]
         err, "utf-8", "backslashreplace", line_buffering=True
     )
+    builtins.open = io.open = _Open()
+
+
+class _Open:
+    """``open``, which knows the standard streams' names: a jail has no /proc, where these would lead.
+
+    No function, which as an attribute of a class would become a method, where the built-in one does not.
+    """
+
+    __slots__ = ()
+    __name__ = __qualname__ = "open"
+    __module__ = "io"
+    __doc__ = open.__doc__
+    _open = staticmethod(open)
+
+    def __call__(self, file: Any, *args: Any, **keywords: Any) -> Any:
+        if type(file) is str or isinstance(file, os.PathLike):
+            name = os.fspath(file)
+            fd = _STREAMS.get(name) if type(name) is str else None
+            if fd is not None:
+                file = os.dup(fd)
+        return self._open(file, *args, **keywords)
 
 
 def _execute(code: str, namespace: dict[str, Any]) -> None:
@@ -69,6 +102,9 @@ def _call(code: str, namespace: dict[str, Any], name: str, arguments: Any, most:
     positional, keywords = arguments
     value = target(*positional, **dict(keywords))
     result = _result(value, positional, most)
+    if result is TOO_LONG:
+        os.pwrite(RESULT_FD, TOO_LONG, most)  # past the end of what is read
+        return
     sent = 0
     while sent < len(result):
         sent += os.write(RESULT_FD, result[sent : sent + (1 << 20)])
@@ -80,11 +116,11 @@ def _result(value: Any, arguments: Any, most: int) -> bytes:
     except codec.NotPlain:  # whichever it was
         arguments = None
     except codec.TooLong:
-        return b"?" * (most + 1)  # no encoding begins so
+        return TOO_LONG
     try:
         return codec.encode([value, arguments], most=most)
     except codec.TooLong:
-        return b"?" * (most + 1)  # no encoding begins so
+        return TOO_LONG
 
 
 def _read_all(fd: int) -> bytes:
@@ -95,10 +131,34 @@ def _read_all(fd: int) -> bytes:
 
 
 def _reseed() -> None:
-    for name in ("random", "numpy.random"):
-        module = sys.modules.get(name)
-        if module is not None:
-            module.seed(0)
+    later = {name for name in _SEEDED if name not in sys.modules}
+    for name in _SEEDED:
+        if name not in later:
+            sys.modules[name].seed(0)
+    if later:
+        sys.meta_path.insert(0, _Seeding(later))
+
+
+class _Seeding:
+    """Seeds modules when they are imported: each finds itself here first, and only once."""
+
+    def __init__(self, names: set[str]) -> None:
+        self._names = names
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002 - protocol
+        if name not in self._names:
+            return None
+        self._names.discard(name)
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def exec_module(module: types.ModuleType) -> None:
+                load(module)
+                module.seed(0)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
 
 
 def _finished(program: Callable[[], object]) -> int:
@@ -143,10 +203,22 @@ def _show(error: BaseException) -> None:
     while trace is not None and trace.tb_frame.f_code.co_filename != NAME:
         trace = trace.tb_next
     try:
-        text = "".join(traceback.format_exception(type(error), error, trace, limit=-10))
+        shown = traceback.TracebackException(type(error), error, trace, limit=-10)
+        _leave_out_ours(shown)
+        text = "".join(shown.format())
     except BaseException:  # noqa: BLE001 - a program's own __str__ may do anything
         text = f"{type(error).__name__}\n"
     _write_error(text[-4000:])
+
+
+def _leave_out_ours(shown: traceback.TracebackException) -> None:
+    """Leave out this file's frames, which stand between a program and what it opens or imports."""
+    waiting: list[traceback.TracebackException | None] = [shown]
+    while waiting:
+        one = waiting.pop()
+        if one is not None:
+            one.stack[:] = [frame for frame in one.stack if frame.filename != _write_error.__code__.co_filename]
+            waiting += [one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or ())]
 
 
 def _write_error(text: str) -> None:

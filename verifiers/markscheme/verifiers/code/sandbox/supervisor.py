@@ -20,7 +20,7 @@ from markscheme.verifiers.code.sandbox.job import MORE_THREADS, READY
 from markscheme.verifiers.errors import MarkschemeError
 
 START_SECONDS = 60.0
-_SLICE, _LONG_SLICE = 0.02, 0.1  # seconds between looks at the clocks, at first and where one process runs for long
+_SLICE, _LONG_SLICE = 0.02, 1.0  # seconds between looks at the clocks, at first and where one process runs for long
 _BOOT = (
     "import sys,json,os;sys.path[:]=json.loads(os.read(int(sys.argv[2]),1<<20));"
     "from markscheme.verifiers.code.sandbox.zygote import main;main(int(sys.argv[1]))"
@@ -43,7 +43,8 @@ class SandboxError(MarkschemeError, RuntimeError):
     """The sandbox itself failed: what a program did says nothing of it."""
 
 
-def _memfd(name: str, data: bytes = b"", *, read_only: bool = False) -> int:
+def memfd(name: str, data: bytes = b"", *, read_only: bool = False) -> int:
+    """A file in memory with this in it, open for reading at its start."""
     fd = os.memfd_create(name, os.MFD_CLOEXEC)
     try:
         view = memoryview(data)
@@ -61,11 +62,12 @@ def _memfd(name: str, data: bytes = b"", *, read_only: bool = False) -> int:
 
 
 def _contents(fd: int, most: int) -> bytes:
-    pieces, at = [], 0
-    while at < most and (piece := os.pread(fd, min(most - at, 1 << 20), at)):
-        pieces.append(piece)
-        at += len(piece)
-    return b"".join(pieces)
+    return os.pread(fd, min(most, os.fstat(fd).st_size), 0)  # at once: pieces to be joined would take as much again
+
+
+def _result(fd: int, most: int) -> bytes | None:
+    """The result; None where it is longer than it may be, which is not read."""
+    return _contents(fd, most) if os.fstat(fd).st_size <= most else None
 
 
 class Zygote:
@@ -82,11 +84,11 @@ class Zygote:
         try:
             with theirs:
                 self._start(theirs.fileno())
-            self._send(self._config(level, index, preload))
+            self._send(self._config(index, preload))
             answer = self._receive(START_SECONDS)[0]
             if "ready" not in answer:
                 raise SandboxError(f"the zygote did not start: {answer.get('error', 'it said nothing')}")
-            self._resident = int(answer["rss"])
+            self._resident, self._address = int(answer["rss"]), 0  # 0: as the zygote has measured it
         except OSError as error:
             self.close()
             raise SandboxError(f"the zygote could not be started: {error}") from error
@@ -95,26 +97,30 @@ class Zygote:
             raise
 
     def _start(self, control: int) -> None:
-        paths = _memfd("paths", json.dumps([path for path in sys.path if path]).encode())
+        paths = memfd("paths", json.dumps([path for path in sys.path if path]).encode())
         libraries = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
         try:
-            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                [sys.executable, "-S", "-B", "-X", "utf8", "-c", _BOOT, str(control), str(paths)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=_ENVIRONMENT | libraries,
-                cwd="/",
-                pass_fds=(control, paths),
-                start_new_session=True,
-            )
+            command = [sys.executable, "-S", "-B", "-X", "utf8", "-c", _BOOT, str(control), str(paths)]
+            self._launch(command, _ENVIRONMENT | libraries, (control, paths))
         finally:
             os.close(paths)
 
-    @staticmethod
-    def _config(level: int, index: int, preload: tuple[str, ...]) -> dict[str, Any]:
+    def _launch(self, command: list[str], environment: dict[str, str], fds: tuple[int, ...]) -> None:
+        self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            cwd="/",
+            pass_fds=fds,
+            start_new_session=True,
+        )
+
+    def _config(self, index: int, preload: tuple[str, ...]) -> dict[str, Any]:
         return {
-            "level": level,
+            "level": self.level,
+            "wrapped": False,
             "preload": list(preload),
             "readable": levels.readable_paths(),
             "root": levels.is_root(),
@@ -147,9 +153,9 @@ class Zygote:
         mine: list[int] = []
         try:
             for name in ("out", "err", "result"):
-                mine.append(_memfd(name))
-            mine.append(_memfd("payload", job.payload, read_only=True))
-            mine.append(_memfd("in", job.stdin, read_only=True))
+                mine.append(memfd(name))
+            mine.append(memfd("payload", job.payload, read_only=True))
+            mine.append(memfd("in", job.stdin, read_only=True))
             ready, theirs = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
             mine += [ready, theirs]
             out, err, result, payload, stdin = mine[:5]
@@ -163,7 +169,7 @@ class Zygote:
             if not closed:
                 why = texts[1].decode("utf-8", "replace").strip() or f"exit status {ended.status}"
                 raise SandboxError(f"the jail could not be closed: {why[:500]}")
-            return execution(ended, job, self.level, texts[0], texts[1], _contents(result, job.result_bytes + 1))
+            return execution(ended, job, self.level, texts[0], texts[1], _result(result, job.result_bytes))
         except OSError as error:
             raise SandboxError(f"the sandbox failed: {error}") from error
         finally:
@@ -171,7 +177,8 @@ class Zygote:
                 os.close(fd)
 
     def _follow(self, job: Job, fds: tuple[int, ...]) -> Ended:
-        self._send({"limits": job.limits.model_dump() | {"result_bytes": job.result_bytes}}, fds)
+        limits = job.limits.model_dump() | {"result_bytes": job.result_bytes, "address": self._address}
+        self._send({"limits": limits}, fds)
         answer, given = self._receive(START_SECONDS)
         if not given:
             raise SandboxError(f"no jail could be made: {answer.get('error')}")
@@ -200,13 +207,16 @@ class Zygote:
             used = clocks.usage(pid, tree=many, base=self._resident)
             if used.cpu > limits.cpu_seconds:
                 return RunOutcome.TIME
-            if wall > limits.wall_seconds or wall - used.cpu - used.delay > limits.idle_seconds:
+            idle = wall - used.cpu - used.delay
+            if wall > limits.wall_seconds or idle > limits.idle_seconds:
                 return RunOutcome.IDLE
             if many and used.resident > limits.memory_bytes:
                 return RunOutcome.MEMORY
             if used.threads > limits.processes + MORE_THREADS or job.cancelled.is_set():
                 return RunOutcome.RUNTIME_ERROR
-            pause = _SLICE if many else min(_LONG_SLICE, max(_SLICE, wall / 10))
+            # A tenth of the time so far, yet no later than the first limit that may be met.
+            soonest = min((limits.cpu_seconds - used.cpu) / max(1, used.threads), limits.idle_seconds - idle)
+            pause = _SLICE if many else max(_SLICE, min(_LONG_SLICE, wall / 10, soonest, limits.wall_seconds - wall))
             if poll.poll(int(pause * 1000)):
                 return None
 

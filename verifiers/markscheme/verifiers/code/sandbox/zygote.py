@@ -41,7 +41,7 @@ def main(fd: int) -> None:
     config = json.loads(control.recv(MESSAGE_BYTES))
     try:
         _forget_inheritance()
-        if config["level"] == 3:
+        if config["level"] == 3 and not config["wrapped"]:
             namespaces.enter(root=config["root"])
         _prepare(config)
     except Exception as error:  # noqa: BLE001 - a preloaded module may raise anything; the supervisor tells it on
@@ -80,20 +80,20 @@ def _prepare(config: dict[str, Any]) -> None:
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D (i.e. EOF)"))
     for name in config["preload"]:
         importlib.import_module(name)
+    readable = config["readable"]
+    if config["wrapped"]:
+        _prepare_wrapped(config)
+        return
     _refuse_unfit()
     job.remember_size()
-    readable = config["readable"]
-    sys.path[:] = [one for one in sys.path if any(_under(one, path) for path in readable)]
+    _search_only(readable)
     proc = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY)
     if config["level"] == 3:
         namespaces.new_root(readable)
     if config["level"] > 1:
         _move(landlock.ruleset(job.rules(config), config["landlock"]), job.RULES_FD)
     config["trees"] = _open_trees(readable) if config["level"] < 3 and config["root"] else 0
-    if config["root"]:
-        os.setgroups([])
-        os.setresgid(config["gid"], config["gid"], config["gid"])
-        os.setresuid(config["uid"], config["uid"], config["uid"])
+    _drop_root(config)
     if config["root"] and config["level"] == 3:
         linux.prctl(linux.PR_SET_DUMPABLE, 1)  # changing uid cleared it, and with it the right to write the maps
         namespaces.new_user(proc)
@@ -103,6 +103,29 @@ def _prepare(config: dict[str, Any]) -> None:
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
     elif config["level"] == 1:
         linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _prepare_wrapped(config: dict[str, Any]) -> None:
+    """In a bubblewrap, as its first process and for one job: namespaces and root are made, and /proc is not there."""
+    _search_only(config["readable"])
+    for path in namespaces.DEVICES:
+        linux.protect_mounts(path, linux.MS_NOSUID | linux.MS_NOEXEC | linux.MS_RDONLY)
+    job.own_folders(config, config["limits"], config["uid"] if config["root"] else os.getuid())
+    _move(landlock.ruleset(job.rules(config), config["landlock"]), job.RULES_FD)
+    config["trees"] = 0
+    _drop_root(config)
+    linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _search_only(readable: list[str]) -> None:
+    sys.path[:] = [one for one in sys.path if any(_under(one, path) for path in readable)]
+
+
+def _drop_root(config: dict[str, Any]) -> None:
+    if config["root"]:
+        os.setgroups([])
+        os.setresgid(config["gid"], config["gid"], config["gid"])
+        os.setresuid(config["uid"], config["uid"], config["uid"])
 
 
 def _refuse_unfit() -> None:
@@ -143,7 +166,7 @@ def _open_trees(readable: list[str]) -> int:
 
 
 def _serve(control: socket.socket, config: dict[str, Any], filters: dict[tuple[bool, bool], seccomp.Filter]) -> None:
-    flags = linux.CLONE_NEWPID if config["level"] == 3 else 0
+    flags = linux.CLONE_NEWPID if config["level"] == 3 and not config["wrapped"] else 0
     own_count = config["root"] or config["level"] == 3
     counted = [0]
     while True:
@@ -162,7 +185,7 @@ def _serve(control: socket.socket, config: dict[str, Any], filters: dict[tuple[b
             os.close(fd)
         with contextlib.suppress(OSError):
             socket.send_fds(control, [b'{"started":true}'], [pidfd])
-        ended = _wait(control, pid, pidfd)
+        ended = _wait(control, pid, pidfd, wrapped=config["wrapped"])
         if config["level"] == 1:
             _end_strays()
         try:
@@ -189,7 +212,7 @@ def _fork_counted(counted: list[int]) -> tuple[int, int]:
                 raise
 
 
-def _wait(control: socket.socket, pid: int, pidfd: int) -> dict[str, float]:
+def _wait(control: socket.socket, pid: int, pidfd: int, *, wrapped: bool) -> dict[str, float]:
     """Wait for the job and tell how it ended; end it when the control socket ends before."""
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
@@ -200,6 +223,9 @@ def _wait(control: socket.socket, pid: int, pidfd: int) -> dict[str, float]:
             break
         linux.kill_pidfd(pidfd, signal.SIGKILL)
         poll.unregister(control)
+    if wrapped:  # a pid namespace of the job's own would have ended with it
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
     _, status, usage = os.wait4(pid, 0)
     os.close(pidfd)
     return {"status": status, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss * 1024}

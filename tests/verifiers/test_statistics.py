@@ -5,8 +5,8 @@ from itertools import combinations
 import pytest
 
 from fakes import TextVerifier, verdict
-from markscheme.benchmarks.statistics import clustered_interval, ks, majority_correct, pass_at_k, wilson
 from markscheme.verifiers import Outcome
+from markscheme.verifiers.statistics import clustered_interval, ks, majority_correct, pass_at_k, wilson
 
 
 def test_wilson_against_published_values() -> None:
