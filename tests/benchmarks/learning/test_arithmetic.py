@@ -118,6 +118,16 @@ def test_the_best_rate_is_chosen_and_the_smaller_of_equals(work: Path) -> None:
     assert chosen_rates(done, QUICK)["min"] == QUICK.rates[0]
 
 
+def test_options_are_in_the_command_that_is_reported(work: Path) -> None:
+    rate = f"{QUICK.rates[1]:g}"
+    again = ["--quick", "--rates", rate, rate, "--work", str(work), "--out", str(work / "one")]
+    assert main([*again, "--workers", "1"]) == 0
+    figures = json.loads((work / "one" / "arithmetic.json").read_text())
+    assert figures["command"].endswith(f"--quick --rates {rate}")
+    assert set(figures["rates"].values()) == {QUICK.rates[1]}
+    assert figures["units"] < len(units(work)), "units of other rates stay in the log"
+
+
 def test_only_seeds_with_every_arm_are_reported(work: Path) -> None:
     done = units(work)
     rates = chosen_rates(done, QUICK)
@@ -133,5 +143,11 @@ def test_bad_input_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit):
         main(["--workers", "0"])
     assert "--workers must be at least 1" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--tune-seeds", "101", "3"])
+    assert "--tune-seeds: 3 is a seed that is reported" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--rates", "1e-3", "0"])
+    assert "--rates must be above 0, not 0" in capsys.readouterr().err
     assert main(["--quick", "--report-only", "--work", str(tmp_path)]) == 2
     assert "the run holds no unit rejection/101/0.001: run again without --report-only" in capsys.readouterr().err
