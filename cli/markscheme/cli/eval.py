@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from markscheme.cli import sampling
 from markscheme.cli.options import (
     BadGoldOption,
     CompletionFieldOption,
@@ -29,13 +30,33 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    suite: Annotated[Literal["gsm8k", "math500"], typer.Argument(help="The data set; its test split is used.")],
+    suite: sampling.SuiteArgument,
     *,
     completions: Annotated[
-        Path,
-        typer.Option(metavar="FILE.jsonl", help="Rows with index or id, and a completion or a list of completions."),
-    ],
-    data: Annotated[Path | None, typer.Option(help="A local copy of the data set. Default: from the Hub.")] = None,
+        Path | None,
+        typer.Option(
+            metavar="FILE.jsonl",
+            help="Rows with index or id, and a completion or a list of completions. With --model: where its are kept.",
+        ),
+    ] = None,
+    data: sampling.DataOption = None,
+    model: Annotated[
+        str | None, typer.Option(help="Sample from this model first: a folder, a name on the Hub or the server's.")
+    ] = None,
+    backend: sampling.BackendOption = "transformers",
+    samples: sampling.SamplesOption = 1,
+    limit: sampling.LimitOption = None,
+    preset: sampling.PresetOption = None,
+    temperature: sampling.TemperatureOption = None,
+    top_p: sampling.TopPOption = None,
+    top_k: sampling.TopKOption = None,
+    max_tokens: sampling.MaxTokensOption = 512,
+    seed: sampling.SeedOption = 0,
+    style: sampling.StyleOption = "auto",
+    shots: sampling.ShotsOption = 0,
+    dtype: sampling.DTypeOption = "auto",
+    batch_size: sampling.BatchOption = 16,
+    engine: sampling.EngineOption = None,
     out: OutOption = None,
     report: ReportOption = None,
     reading: ReadingOption = "auto",
@@ -48,13 +69,27 @@ def evaluate(
     on_bad_gold: BadGoldOption = "error",
     fresh: FreshOption = False,
 ) -> None:
-    """Grade completions on GSM8K or MATH-500: accuracy, pass@k and maj@n."""
+    """Grade completions on GSM8K or MATH-500, of a file or drawn from a model: accuracy, pass@k and maj@n."""
     from markscheme.cli import run
     from markscheme.cli.terminal import errors_shown
+    from markscheme.verifiers.errors import DataError
     from markscheme.verifiers.grading import Setup
 
     with errors_shown():
-        joiner = _joiner(suite, data, precision, completion_field)
+        if model is not None:
+            drawn = sampling.job(
+                suite, data, model, backend,
+                limit=limit, samples=samples, preset=preset, style=style, shots=shots, dtype=dtype,
+                batch_size=batch_size, engine=engine or [],
+                overrides={
+                    "temperature": temperature, "top_p": top_p, "top_k": top_k, "max_tokens": max_tokens, "seed": seed
+                },
+            )  # fmt: skip
+            completions = completions or drawn.cached()
+            drawn.run(completions, fresh=fresh)
+        elif completions is None:
+            raise DataError("expected completions to grade: pass --completions FILE, or --model NAME to draw them")
+        joiner = _joiner(suite, data, precision, completion_field, limit)
         tasks, problem = run.read_tasks(completions, joiner.tasks)
         job = run.Run(completions, tasks, Setup(reading, deadline, thinking), workers, out, fresh, problem)
         job.tasks = run.check_golds(tasks, on_bad_gold, job.notes)
@@ -66,14 +101,20 @@ def evaluate(
         job.conclude(title, graded, accuracy, page=report, fail_under=fail_under, figures=figures)
 
 
-def _joiner(suite: str, data: Path | None, precision: Literal["exact", "gold"], completion_field: str | None) -> Joiner:
+def _joiner(
+    suite: str,
+    data: Path | None,
+    precision: Literal["exact", "gold"],
+    completion_field: str | None,
+    limit: int | None,
+) -> Joiner:
     from dataclasses import replace
 
     from markscheme.benchmarks.suites import SUITES
     from markscheme.benchmarks.suites.join import Joiner
     from markscheme.verifiers.jsonl import COMPLETION_FIELDS
 
-    problems = SUITES[suite].load(data)
+    problems = SUITES[suite].load(data)[:limit]
     policies = [problem.policy.model_copy(update={"precision": precision}) for problem in problems]
     problems = [replace(problem, policy=policy) for problem, policy in zip(problems, policies, strict=True)]
     return Joiner(problems, (completion_field,) if completion_field else COMPLETION_FIELDS)

@@ -34,14 +34,19 @@ def read_solutions(path: Path | str, splitter: StepSplitter | str = "\n\n") -> l
     bad = []
     for row in read_rows(Path(path)):
         try:
-            steps = _steps(row, finder)
-            keys = {name: value for name in _KEYS if isinstance(value := row.fields.get(name), str | int)}
-            found.append(Solution(row.number, _problem(row), steps, keys))
+            found.append(solution_of(row, finder))
         except DataError as error:
             bad.append((row.number, str(row.fields.get("id", "")), str(error)))
     if bad:
         raise StepDataError(bad, str(path))
     return found
+
+
+def solution_of(row: Row, finder: StepSplitter) -> Solution:
+    """Read one row. Raises DataError, without the row's number, where it has no problem or no steps."""
+    steps = _steps(row, finder)
+    keys = {name: value for name in _KEYS if isinstance(value := row.fields.get(name), str | int)}
+    return Solution(row.number, _problem(row), steps, keys)
 
 
 def _problem(row: Row) -> str:

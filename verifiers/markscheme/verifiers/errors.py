@@ -41,6 +41,22 @@ class CreditError(MarkschemeError, ValueError):
     """Rewards, steps or shapes from which no advantage can be computed: says the row, what was expected and the fix."""
 
 
+class RewardError(MarkschemeError, ValueError):
+    """A reward function returned what cannot be used: names the function, the row and the fix."""
+
+
+class StepRewardError(RewardError):
+    """A step-reward function returned what cannot be used: names the row, the step and the fix."""
+
+
+class TrainerConfigError(MarkschemeError, ValueError):
+    """Settings of a training run that contradict each other: names the fields and the fix."""
+
+
+class TRLMismatchError(MarkschemeError, ImportError):
+    """The installed TRL lacks something that the trainer wraps: says what, and the tested range."""
+
+
 class MissingExtraError(MarkschemeError, ImportError):
     """An optional dependency is needed. The message names the extra to install."""
 

@@ -61,7 +61,9 @@ def _convert(source: Path, place: Path) -> None:
         import torch  # noqa: PLC0415 - of an extra
         from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig  # noqa: PLC0415
     except ImportError as error:
-        raise MissingExtraError(f"SmolLM2 needs transformers: pip install markscheme[train] ({error})") from error
+        raise MissingExtraError(
+            f"SmolLM2 needs torch and transformers: pip install markscheme[train] ({error})"
+        ) from error
     try:
         import gguf  # noqa: F401, PLC0415 - transformers asks for it
     except ImportError as error:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from markscheme.cli.prm.calibrate import calibrate
 from markscheme.cli.prm.eval import evaluate
+from markscheme.cli.prm.label import label
 from markscheme.cli.prm.score import score
 from markscheme.cli.prm.train import train
 
@@ -16,8 +18,10 @@ def _group() -> None:
     """Judges of steps: process reward models."""
 
 
-prm.command("eval")(evaluate)
+prm.command()(label)
 prm.command()(train)
+prm.command()(calibrate)
+prm.command("eval")(evaluate)
 prm.command()(score)
 
 __all__ = ["prm"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -16,6 +16,7 @@ from markscheme.verifiers.errors import DataError, MissingExtraError
 if TYPE_CHECKING:
     from markscheme.prm.judging import ScoreFile, Solution
     from markscheme.prm.protocol import StepScorer
+    from markscheme.prm.schema import StepSample
 
 
 @dataclass(slots=True)
@@ -84,6 +85,27 @@ class Judging:
         identity = f"{self.judge} {self.format} {self.dtype} {_stamp(Path(self.judge))}"
         found = self._run(scorer, identity, solutions, self.out, f"scoring by {Path(self.judge).name}")
         return found, float(getattr(scorer, "threshold", 0.5))
+
+    def uncalibrated(self, samples: Sequence[StepSample]) -> tuple[list[list[float]], float]:
+        """Score labelled solutions without the calibration that a checkpoint may bring.
+
+        Returns:
+            A score a step for each, and the threshold as it is.
+
+        Raises: as `scores`.
+        """
+        from markscheme.prm.judging import Solution
+
+        keys = [{"id": sample.id} if sample.id else {} for sample in samples]
+        solutions = [Solution(row, one.problem, one.steps, keys[row]) for row, one in enumerate(samples)]
+        if self.is_file:
+            return self._from_file(solutions), 0.5
+        scorer: Any = _checkpoint(self.judge, self.format, self.dtype, self.batch_size)
+        scorer.checkpoint.calibration = None
+        # Without the times of prm_config.json, which calibrating changes: its scores stay the same.
+        stamp = _stamp(Path(self.judge), leave_out=("prm_config.json",))
+        identity = f"uncalibrated {self.judge} {self.format} {self.dtype} {stamp}"
+        return self._run(scorer, identity, solutions, self.out, f"scoring by {Path(self.judge).name}"), scorer.threshold
 
     def likelihood(self, solutions: Sequence[Solution], reduce: Literal["min", "mean"]) -> list[list[float]]:
         """Score solutions by the policy's own probabilities; kept beside -o, with ".likelihood" before its ending."""
@@ -191,12 +213,13 @@ def _quiet() -> None:
     """Keep transformers' bars for loading weights off the terminal."""
     from transformers.utils import logging
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
 
 
-def _stamp(folder: Path) -> str:
+def _stamp(folder: Path, leave_out: Sequence[str] = ()) -> str:
     """What tells the versions of a local checkpoint apart: its files' names, sizes and times of change."""
     if not folder.is_dir():
         return ""
-    files = sorted(path for path in folder.iterdir() if path.suffix in {".json", ".safetensors", ".bin"})
+    kept = (path for path in folder.iterdir() if path.suffix in {".json", ".safetensors", ".bin"})
+    files = sorted(path for path in kept if path.name not in leave_out)
     return " ".join(f"{path.name}:{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in files)

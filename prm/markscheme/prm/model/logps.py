@@ -29,7 +29,7 @@ def token_logps(model: PreTrainedModel, ids: torch.Tensor, mask: torch.Tensor, c
     if any(getattr(model.config, name, None) is not None for name in AFTER_THE_HEAD):
         return _of(model(**held).logits[:, :-1], chosen).to(ids.device)
     hidden = model.base_model(**held)[0]
-    head: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    head: Any = model.get_output_embeddings()
     pieces = [
         _of(head(hidden[:, start:stop]), chosen[:, start:stop])
         for start, stop in ((at, min(at + chunk, chosen.shape[1])) for at in range(0, chosen.shape[1], chunk))

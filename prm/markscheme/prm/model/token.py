@@ -45,7 +45,7 @@ class StepClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
         self.model = auto.from_config(config) if backbone is None else backbone
         kind: HeadKind = getattr(config, "prm_head", "linear")
         self.score = make_head(kind, config.hidden_size, self.num_labels, head_bias(config))
-        self.post_init()  # type: ignore[no-untyped-call]
+        self.post_init()
 
     def get_input_embeddings(self) -> nn.Module:
         """The backbone's."""

@@ -1,0 +1,1 @@
+"""A judge of steps, from a policy to its figures: the parts of ``prm_arithmetic``."""

@@ -1,0 +1,110 @@
+"""Against a real server on the loopback that speaks OpenAI's protocol."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from markscheme.benchmarks.rollouts import Generated, Prompt, Sampling
+from markscheme.benchmarks.rollouts.openai_backend import OpenAIBackend, ServerError
+from markscheme.verifiers.errors import DataError
+
+pytest.importorskip("httpx", reason="needs httpx: pip install markscheme[bench]")
+
+
+class Server(ThreadingHTTPServer):
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[dict[str, Any]] = []
+        self.statuses: list[int] = []
+        self.body: bytes | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1/"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append({"path": self.path, "key": self.headers.get("Authorization"), **body})
+        status = self.server.statuses.pop(0) if self.server.statuses else 200
+        choices = [
+            {"index": n, "finish_reason": "length" if n else "stop"}
+            | ({"message": {"content": f"m{n}"}} if "messages" in body else {"text": f"t{n}"})
+            for n in reversed(range(body["n"]))
+        ]
+        answer = {"choices": choices, "usage": {"completion_tokens": 10 * body["n"]}}
+        data = self.server.body or json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    thread = threading.Thread(target=made.serve_forever)
+    thread.start()
+    yield made
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+def backend(server: Server) -> OpenAIBackend:
+    made = OpenAIBackend(server.url, "model")
+    made.first_wait = 0.01
+    return made
+
+
+def test_chat_and_plain(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    sampling = Sampling(n=2, temperature=0.7, top_k=4, stop=("\n",))
+    chat = Prompt(messages=({"role": "user", "content": "1 + 1"},))
+    assert backend(server).generate([chat], sampling, 5) == [
+        [Generated("m0", 10, "stop"), Generated("m1", 10, "length")]
+    ]
+    assert backend(server).generate([Prompt(text="1 + 1 =")], sampling, 5)[0][1] == Generated("t1", 10, "length")
+    first, second = server.asked
+    assert first["path"] == "/v1/chat/completions"
+    assert second["path"] == "/v1/completions"
+    assert first["key"] == "Bearer secret"
+    assert {"n": 2, "temperature": 0.7, "top_k": 4, "stop": ["\n"], "seed": 5}.items() <= first.items()
+
+
+def test_answers_keep_the_order_of_the_prompts(server: Server) -> None:
+    prompts = [Prompt(text=str(n)) for n in range(40)]
+    assert len(backend(server).generate(prompts, Sampling(), 0)) == 40
+    assert sorted(int(one["prompt"]) for one in server.asked) == list(range(40))
+    assert len({one["seed"] for one in server.asked}) == 40
+
+
+def test_what_fails_for_now_is_tried_again(server: Server) -> None:
+    server.statuses = [429, 503]
+    assert backend(server).generate([Prompt(text="a")], Sampling(), 0) == [[Generated("t0", 10, "stop")]]
+    assert len(server.asked) == 3
+    server.statuses = [500] * 20
+    with pytest.raises(ServerError, match="failed 6 times; the last time: status 500"):
+        backend(server).generate([Prompt(text="a")], Sampling(), 0)
+
+
+def test_a_refusal_is_shown(server: Server) -> None:
+    server.statuses = [400]
+    server.body = b'{"error": "no such model"}'
+    with pytest.raises(DataError, match=r"refuses: status 400: .*no such model"):
+        backend(server).generate([Prompt(text="a")], Sampling(), 0)
+    server.body = b'{"choices": []}'
+    with pytest.raises(DataError, match="asked for 1 completions, got 0"):
+        backend(server).generate([Prompt(text="a")], Sampling(), 0)

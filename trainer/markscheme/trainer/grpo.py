@@ -1,0 +1,254 @@
+"""GRPO with outcome and per-step process supervision, as a thin layer on TRL's trainer.
+
+Only wrappers with ``super()``: TRL generates, scores, shuffles and computes the loss; this module puts the credit of
+steps in the place of the advantages (TRL's loss takes one for every token) and leaves rows without gradient out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import torch
+from accelerate.logging import get_logger
+from accelerate.utils import gather_object, send_to_device
+from torch import Tensor, nn
+from trl import GRPOConfig, GRPOTrainer
+
+from markscheme.trainer import compat, credit, culling
+from markscheme.trainer.collect import Steps, check_groups, collect_step_rewards, named
+from markscheme.trainer.config import ProcessGRPOConfig
+from markscheme.verifiers.errors import TrainerConfigError
+
+logger = get_logger(__name__)
+
+
+class ProcessGRPOTrainer(GRPOTrainer):
+    """[`trl.GRPOTrainer`] with the credit of steps (DeepSeekMath, arXiv 2402.03300, §4.1.3).
+
+    Args:
+        model: As TRL takes it.
+        reward_funcs: As TRL takes them.
+        args: A ``ProcessGRPOConfig``. With a plain ``GRPOConfig`` nothing of TRL's is changed.
+        *more: The rest of TRL's arguments.
+        step_reward_func: Gives each completion's steps as ``[(index of the step's last token, reward or None), …]`` or
+            None, called as TRL calls reward functions; or the name of a field that the rollout function returns. With
+            ``supervision="outcome"`` the step rewards are logged and change nothing.
+        **kwargs: The rest of TRL's arguments by name.
+
+    Raises:
+        TrainerConfigError: settings contradict each other.
+        TRLMismatchError: the installed TRL lacks what is wrapped.
+    """
+
+    reward_funcs: list[Any]
+
+    def __init__(
+        self,
+        model: Any,
+        reward_funcs: Any = None,
+        args: GRPOConfig | None = None,
+        *more: Any,
+        step_reward_func: Callable[..., Any] | str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        compat.check_methods(GRPOTrainer)
+        self.credit_args = args if isinstance(args, ProcessGRPOConfig) else None
+        self.step_reward_func = step_reward_func
+        if self.credit_args is None and step_reward_func is not None:
+            raise TrainerConfigError("step_reward_func needs a ProcessGRPOConfig: a GRPOConfig leaves TRL as it is.")
+        if self.credit_args is not None and self.credit_args.uses_steps and step_reward_func is None:
+            raise TrainerConfigError(
+                f"supervision={self.credit_args.supervision!r} needs step rewards: pass step_reward_func=…, a function "
+                "or the name of a field that the rollout function returns."
+            )
+        super().__init__(model, reward_funcs, args, *more, **kwargs)
+        compat.check_attributes(self)
+        if self.credit_args is not None and self.credit_args.cull_zero_variance:
+            culling.check_model(self, inexact=self.credit_args.cull_inexact)
+
+    # -- rewards ------------------------------------------------------------------------------------------------------
+
+    def _calculate_rewards(
+        self,
+        inputs: list[dict[str, Any]],
+        prompts: list[Any],
+        completions: list[Any],
+        completion_ids_list: list[list[int]],
+    ) -> Tensor:
+        """TRL's rewards (B, functions) of all ranks; the steps of all ranks are kept beside them."""
+        if self.credit_args is None:
+            return super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        check_groups(len(prompts), len(completions), self._group_size, self.accelerator.num_processes)
+        functions = self.reward_funcs
+        self.reward_funcs = [
+            f if isinstance(f, nn.Module) else named(f, name, finite=True)
+            for f, name in zip(functions, self.reward_func_names, strict=True)
+        ]
+        try:
+            rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        finally:
+            self.reward_funcs = functions
+        self._scored = rewards, self._collect_steps(inputs, prompts, completions, completion_ids_list)
+        return rewards
+
+    def _collect_steps(
+        self, inputs: list[dict[str, Any]], prompts: list[Any], completions: list[Any], completion_ids: list[list[int]]
+    ) -> list[Steps] | None:
+        """The steps of all ranks' completions; this rank's are put into the table of completions."""
+        if self.step_reward_func is None:
+            return None
+        batch = {"prompts": prompts, "completions": completions, "completion_ids": completion_ids}
+        batch |= {"environments": self.environments} if self.environments is not None else {}
+        extra = {"trainer_state": self.state, "log_extra": self._log_completion_extra, "log_metric": self._log_metric}
+        steps = collect_step_rewards(self.step_reward_func, inputs, **batch, **extra)
+        # As JSON: loggers' tables want one type a column, and these lists are ragged.
+        self._log_completion_extra("step_count", [len(s.ends) for s in steps])
+        self._log_completion_extra("step_ends", [json.dumps(s.ends) for s in steps])
+        self._log_completion_extra("step_rewards", [json.dumps(s.rewards) for s in steps])
+        gathered: list[Steps] = gather_object(steps)
+        return gathered
+
+    # -- advantages ---------------------------------------------------------------------------------------------------
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        """TRL's batch, its advantages replaced: (B, T) where steps count, exact 0 for groups without a difference."""
+        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        if (args := self.credit_args) is None:
+            return output
+        rewards_per_func, steps = self._scored
+        rewards = self._weighted(rewards_per_func)
+        dead = credit.zero_variance_groups(rewards, self._group_size)
+        self._log_groups(rewards, dead, steps)
+        advantages: Tensor = output["advantages"]  # (B,)
+        if args.zeroes_dead_groups:
+            local = dead.repeat_interleave(self._group_size)[self._rank_slice(len(advantages))]
+            advantages = advantages.masked_fill(local, 0.0)
+        if args.uses_steps:
+            advantages = self._with_steps(args, advantages, rewards, steps or [], culling.loss_mask(output))
+        if advantages is not output["advantages"]:
+            output["advantages"] = advantages
+            self._relog_advantages(advantages, culling.loss_mask(output), steps)
+        return output
+
+    def _with_steps(
+        self, args: ProcessGRPOConfig, outcome: Tensor, rewards: Tensor, steps: list[Steps], mask: Tensor
+    ) -> Tensor:
+        """This rank's advantages (B, T), from all groups that it has a part of: groups can span ranks."""
+        size = self._group_size
+        mine = self._rank_slice(len(outcome))
+        whole = slice(mine.start // size * size, -(-mine.stop // size) * size)
+        ends, scores = [s.ends for s in steps[whole]], [s.rewards for s in steps[whole]]
+        length = max([mask.size(1), *(e[-1] + 1 for e in ends if e)])  # other ranks' completions may be longer
+        process = args.step_advantages(rewards[whole].cpu(), scores, ends, size, length)
+        process = process[mine.start - whole.start : mine.stop - whole.start, : mask.size(1)].to(outcome)
+        if args.supervision == "both":
+            weights = {"outcome_weight": args.outcome_weight, "process_weight": args.process_weight}
+            process = credit.mix_advantages(outcome, process, mask, **weights)
+        return process
+
+    @property
+    def _group_size(self) -> int:
+        return int(self.num_generations if self.model.training else self.num_generations_eval)
+
+    def _rank_slice(self, rows: int) -> slice:
+        """This rank's rows among all ranks'."""
+        start = self.accelerator.process_index * rows
+        return slice(start, start + rows)
+
+    def _weighted(self, rewards_per_func: Tensor) -> Tensor:
+        """One reward a completion as TRL sums them, NaN where no function gave one."""
+        rewards = (rewards_per_func * self.reward_weights.to(rewards_per_func)).nansum(dim=1)
+        return rewards.masked_fill(rewards_per_func.isnan().all(dim=1), torch.nan)
+
+    # -- logs ---------------------------------------------------------------------------------------------------------
+
+    def _log_groups(self, rewards: Tensor, dead: Tensor, steps: list[Steps] | None) -> None:
+        log = self._metrics["train" if self.model.training else "eval"]
+        log["groups/zero_variance_frac"].append(dead.float().mean().item())
+        log["rewards/outcome/mean"].append(rewards.nanmean().item())
+        if steps is None:
+            return
+        scored = [r for s in steps for r in s.rewards if r is not None]
+        spans = [end - before for s in steps for before, end in zip([-1, *s.ends], s.ends, strict=False)]
+        if not scored:
+            logger.warning_once("No step of a whole batch has a reward: process supervision teaches nothing there.")
+        log["rewards/process/mean"].append(fmean(scored) if scored else math.nan)
+        log["steps/count"].append(fmean(len(s.ends) for s in steps))
+        log["steps/length"].append(fmean(spans) if spans else math.nan)
+        log["steps/unscored_frac"].append(fmean(all(r is None for r in s.rewards) for s in steps))
+
+    def _relog_advantages(self, advantages: Tensor, mask: Tensor, steps: list[Steps] | None) -> None:
+        """Put these advantages, a token-wise one as its mean, where TRL logged its own."""
+        by_token = advantages.view(len(mask), -1).expand(mask.shape)
+        means = (by_token * mask).sum(1) / mask.sum(1).clamp(min=1) if advantages.dim() > 1 else advantages
+        log, new = self._logs["advantages"], self.accelerator.gather(means).tolist()
+        for _ in range(min(len(new), len(log))):
+            log.pop()
+        log.extend(new)
+        if steps is not None:
+            own = steps[self._rank_slice(len(mask))]
+            rows = [
+                json.dumps([round(a, 4) for a in row[s.ends].tolist()]) for row, s in zip(by_token, own, strict=True)
+            ]
+            self._logs["extra"]["step_advantages"].extend(gather_object(rows))
+
+    # -- loss ---------------------------------------------------------------------------------------------------------
+
+    def _compute_loss(self, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
+        """TRL's loss, of the rows that have a gradient."""
+        if self.credit_args is None or not self.credit_args.cull_zero_variance or not self.model.training:
+            return super()._compute_loss(model, inputs)
+        rows = culling.rows_to_keep(inputs, self)
+        share = 1.0 if rows is None else len(rows) / len(inputs["completion_ids"])
+        self._metrics["train"]["groups/culled_frac"].append(1.0 - share)
+        if rows is None:
+            return super()._compute_loss(model, inputs)
+        kept = culling.keep(inputs, rows, self.pad_to_multiple_of)
+        return super()._compute_loss(model, kept) * culling.rescaling(self.loss_type, inputs, kept)
+
+    # -- checkpoints --------------------------------------------------------------------------------------------------
+
+    def _save_rng_state(self, output_dir: str) -> None:
+        """Save the generations in use too: without them a run resumes exactly only where the next ones are due."""
+        super()._save_rng_state(output_dir)
+        if self.credit_args is not None:
+            due = self._step % self._generate_every == 0
+            buffer = None if due else self._buffered_inputs
+            torch.save({"step": self._step, "layout": self._layout, "buffer": buffer}, self._buffer_file(output_dir))
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)
+        if self.credit_args is None or checkpoint is None:
+            return
+        file = self._buffer_file(checkpoint)
+        device = self.accelerator.device
+        saved = torch.load(file, map_location="cpu", weights_only=True) if file.is_file() else {}
+        fits = torch.tensor(int(saved.get("layout") == self._layout), device=device)
+        if self.accelerator.gather(fits).all():  # on every rank, or they would generate out of step
+            self._step, self._buffered_inputs = saved["step"], send_to_device(saved["buffer"], device)
+            return
+        between = self.state.global_step * self.args.gradient_accumulation_steps % self._generate_every > 0
+        if saved.get("buffer") is not None if saved else between:
+            logger.warning(
+                f"{checkpoint} lies between two generations and holds none of this layout (ranks, batch size, "
+                "steps_per_generation, num_iterations): new ones are made at once, and the losses will not be those of "
+                "an unbroken run."
+            )
+
+    @property
+    def _generate_every(self) -> int:
+        return int(self.args.steps_per_generation * self.num_iterations)
+
+    @property
+    def _layout(self) -> list[int]:
+        args = self.args
+        ranks, rows = self.accelerator.num_processes, args.per_device_train_batch_size
+        return [ranks, rows, args.steps_per_generation, self.num_iterations]
+
+    def _buffer_file(self, folder: str) -> Path:
+        return Path(folder, f"generations_{self.accelerator.process_index}.pt")
