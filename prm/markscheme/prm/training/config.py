@@ -107,7 +107,7 @@ class PRMConfig(TrainingArguments):
         if self.ddp_find_unused_parameters is None:  # type: ignore[has-type]
             self.ddp_find_unused_parameters = False  # every weight that is trained is used in every batch
         self.step_loss()
-        super().__post_init__()  # type: ignore[no-untyped-call]
+        super().__post_init__()
         self._check_processes()
 
     def _check_processes(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from accelerate.utils import gather_object  # type: ignore[import-untyped]
+from accelerate.utils import gather_object
 from transformers import AutoTokenizer, PreTrainedModel, Trainer
 from transformers.trainer_utils import EvalLoopOutput
 
