@@ -119,13 +119,19 @@ def test_the_best_rate_is_chosen_and_the_smaller_of_equals(work: Path) -> None:
 
 
 def test_options_are_in_the_command_that_is_reported(work: Path) -> None:
-    rate = f"{QUICK.rates[1]:g}"
-    again = ["--quick", "--rates", rate, rate, "--work", str(work), "--out", str(work / "one")]
-    assert main([*again, "--workers", "1"]) == 0
-    figures = json.loads((work / "one" / "arithmetic.json").read_text())
-    assert figures["command"].endswith(f"--quick --rates {rate}")
-    assert set(figures["rates"].values()) == {QUICK.rates[1]}
-    assert figures["units"] < len(units(work)), "units of other rates stay in the log"
+    options = ["--seeds", "2", "--rates", "2e-3", "1e-3", "2e-3", "--tune-seeds", "101"]
+    out = work / "options"
+    assert main(["--quick", *options, "--report-only", "--work", str(work), "--out", str(out)]) == 0
+    figures = json.loads((out / "arithmetic.json").read_text())
+    assert figures["command"].endswith("arithmetic --quick --seeds 2 --rates 0.001 0.002 --tune-seeds 101")
+    assert figures["arms"] == json.loads((work / "arithmetic.json").read_text())["arms"]
+
+
+def test_units_that_the_report_does_not_rest_on_are_not_in_its_cost(work: Path) -> None:
+    done = units(work)
+    cost = report(done, QUICK, "c")["cpu_s"]
+    done["sum/1/0.5"] = {**next(iter(done.values())), "cpu_s": 1e6}
+    assert report(done, QUICK, "c")["cpu_s"] == cost
 
 
 def test_only_seeds_with_every_arm_are_reported(work: Path) -> None:

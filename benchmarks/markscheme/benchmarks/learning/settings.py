@@ -73,7 +73,7 @@ QUICK = Settings(
     rates=(1e-3, 2e-3),
     seeds=(1, 2),
     probe_seeds=1,
-    evaluated=16,
+    evaluated=8,
     samples=1,
     early=2,
 )
