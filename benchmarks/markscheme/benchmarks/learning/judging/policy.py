@@ -115,8 +115,8 @@ def sample_of(problem: Problem, text: str, source: str) -> StepSample | None:
         return None
     return StepSample(
         prompt=problem.prompt,
-        completions=steps,
-        labels=[step.right for step in judged.steps],
+        completions=tuple(steps),
+        labels=tuple(step.right for step in judged.steps),
         source=source,
         final_answer_correct=judged.correct,
     )
