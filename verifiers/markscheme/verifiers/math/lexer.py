@@ -121,7 +121,8 @@ def _integer(digits: str) -> int:
 
 
 @lru_cache(maxsize=2048)
-def _whole(digits: str) -> Fraction:
+def whole(digits: str) -> Fraction:
+    """The value of a few digits."""
     return Fraction(int(digits))
 
 
@@ -168,7 +169,7 @@ class _Lexer:
                 self.spaced = True
                 continue
             if kind == "num":
-                tokens.append(Token("num", found, self.spaced, _whole(found)))
+                tokens.append(Token("num", found, self.spaced, whole(found)))
             else:
                 tokens.append(Token(kind, found, self.spaced))
                 if found in _DEPTH:
