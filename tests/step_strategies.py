@@ -32,9 +32,9 @@ def sample(first_error: int, steps: int, **fields: object) -> StepSample:
 def judged(draw: Draw, scores: st.SearchStrategy[float] = COARSE) -> Judged:
     """A solution in one of two subsets, with scores; some are cut off."""
     steps = draw(st.integers(1, 5))
-    first = draw(st.integers(-1, steps - 1))
+    first = draw(st.one_of(st.just(-1), st.integers(0, steps - 1)))  # as many without an error as with one
     found = draw(st.lists(scores, min_size=steps, max_size=steps))
-    if draw(st.integers(0, 4)) == 0:
+    if draw(st.sampled_from([True, False, False])):
         kept = draw(st.integers(0, steps - 1))
         found = [*found[:kept], *[math.nan] * (steps - kept)] if draw(st.booleans()) else found[:kept]
     answer = draw(st.sampled_from([True, False]))

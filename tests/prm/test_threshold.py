@@ -15,7 +15,7 @@ from step_strategies import COARSE, Judged, judged, sample
 fine = st.floats(0, 1, allow_subnormal=False)
 
 
-@given(st.lists(judged(st.one_of(COARSE, fine)), min_size=1, max_size=10))
+@given(st.lists(judged(st.one_of(COARSE, fine)), min_size=1, max_size=12))
 def test_no_threshold_does_better(rows: list[Judged]) -> None:
     samples, scores = [one for one, _ in rows], [found for _, found in rows]
     edges = sorted({0.0, 1.0, *(score for found in scores for score in found if not math.isnan(score))})
@@ -31,6 +31,15 @@ def test_no_threshold_does_better(rows: list[Judged]) -> None:
     assert process_bench(samples, scores, threshold=found.value).f1 == pytest.approx(found.f1)
     assert 0 <= found.value <= 1
     assert (found.data, found.n) == ("set", len(rows))
+
+
+def test_a_cut_off_solution_is_right_at_no_threshold() -> None:
+    whole = choose_threshold([sample(0, 2), sample(-1, 2)], [[0.2, 1], [0.9, 0.9]], "set")
+    assert whole.f1 == 100
+    for cut in ([0.9, math.nan], [0.9]):
+        assert choose_threshold([sample(0, 2), sample(-1, 2)], [[0.2, 1], cut], "set").f1 == 0
+    assert choose_threshold([sample(1, 2), sample(-1, 2)], [[math.nan, 0.1], [0.9, 0.9]], "set").f1 == 0
+    assert choose_threshold([sample(0, 2), sample(-1, 2)], [[0.2, math.nan], [0.9, 0.9]], "set").f1 == 100
 
 
 def test_it_lies_in_the_middle_of_the_widest_gap() -> None:

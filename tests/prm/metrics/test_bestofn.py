@@ -45,6 +45,13 @@ def test_a_judge_that_knows_the_answer_reaches_pass_at_n_and_a_constant_one_the_
         assert found.accuracy == pytest.approx(found.mean)
 
 
+def test_only_the_very_best_are_chosen() -> None:
+    found = best_of_n([sampled("4", "5", "4")], [[[0.5, 1], [0.51, 1], [0.5, 1]]], verifier=TextVerifier())
+    assert found.accuracy == 0
+    tied = best_of_n([sampled("4", "5", "4")], [[[0.5, 1], [0.5, 0.6], [0.4, 1]]], verifier=TextVerifier())
+    assert tied.accuracy == 50
+
+
 def test_a_solution_without_a_score_is_chosen_last() -> None:
     cut = [[[0.1, 0.1], [1.0, math.nan], [1.0]]]
     found = best_of_n([sampled("4", "5", "5")], cut, verifier=TextVerifier())

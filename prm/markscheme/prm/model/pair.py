@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import TokenClassifierOutput
 
-from markscheme.prm.model.token import quiet_loading, refuse_encoders, refuse_missing
+from markscheme.prm.model.token import attend_as_backbone, quiet_loading, refuse_encoders, refuse_missing
 
 
 class PairClassifier(PreTrainedModel):
@@ -30,13 +30,10 @@ class PairClassifier(PreTrainedModel):
 
     config: PreTrainedConfig
     base_model_prefix = "model"
-    _supports_sdpa = True
-    _supports_flash_attn = True
-    _supports_flex_attn = True
-    _supports_attention_backend = True
     _keys_to_ignore_on_load_unexpected = [r"^lm_head\."]  # noqa: RUF012 - as transformers declares it
 
     def __init__(self, config: PreTrainedConfig, backbone: PreTrainedModel | None = None) -> None:
+        attend_as_backbone(self, config)
         super().__init__(config)
         self.num_labels = 1
         self.model = AutoModel.from_config(config) if backbone is None else backbone

@@ -136,7 +136,9 @@ class StateCache:
         for batch in batches_by_length([len(wanted[key]) for key in keys], batch_size, batch_tokens):
             rows = [wanted[keys[place]] for place in batch]
             ids, mask = pad_ids(rows)
-            states = self.model.states(ids.to(device), mask.to(device)).float().cpu().numpy().astype(self.kept)
+            states = self.model.states(ids.to(device), mask.to(device)).float().cpu().numpy()
+            with np.errstate(over="ignore"):
+                states = states.astype(self.kept)
             if not np.isfinite(states).all():
                 raise DataError(f'states do not fit into {self.kept}: pass kept="float32"')
             with self._data.open("ab") as data, self._index.open("a") as index:

@@ -35,13 +35,10 @@ class StepClassifier(PreTrainedModel):
     config: PreTrainedConfig
     base_model_prefix = "model"
     supports_gradient_checkpointing = True
-    _supports_sdpa = True
-    _supports_flash_attn = True
-    _supports_flex_attn = True
-    _supports_attention_backend = True
     _keys_to_ignore_on_load_unexpected = [r"^lm_head\."]  # noqa: RUF012 - as transformers declares it
 
     def __init__(self, config: PreTrainedConfig, backbone: PreTrainedModel | None = None) -> None:
+        attend_as_backbone(self, config)
         super().__init__(config)
         self.num_labels = config.num_labels
         self.model = AutoModel.from_config(config) if backbone is None else backbone
@@ -71,6 +68,14 @@ class StepClassifier(PreTrainedModel):
         hidden = self.model(input_ids=input_ids, attention_mask=attention_mask, **kwargs).last_hidden_state
         first = next(self.score.parameters())
         return TokenClassifierOutput(logits=self.score(hidden.to(first.dtype)))
+
+
+def attend_as_backbone(model: PreTrainedModel, config: PreTrainedConfig) -> None:
+    """Give a wrapper its backbone's attention back ends, before transformers chooses one of them."""
+    backbone: Any = AutoModel._model_mapping[type(config)]
+    backbone = backbone[0] if isinstance(backbone, tuple | list) else backbone
+    for name in ("sdpa", "flash_attn", "flex_attn", "attention_backend"):
+        object.__setattr__(model, f"_supports_{name}", getattr(backbone, f"_supports_{name}", False))
 
 
 def make_head(kind: HeadKind, hidden_size: int, num_labels: int, bias: bool) -> nn.Module:  # noqa: FBT001
