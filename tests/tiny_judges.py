@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
     LlamaConfig,
     LlamaForCausalLM,
@@ -116,11 +116,8 @@ def mistral_tokenizer(template: str | None = None) -> PreTrainedTokenizerFast:
         vocabulary.setdefault(left + right, len(vocabulary))
     made = Tokenizer.from_str(json.dumps(state))
     placed = _placed(made, special, {"▁+": 648, "▁-": 387, "▁ки": 12902})
-    found = _wrap(placed, template, bos="<s>", eos="</s>", pad=None, unk="<unk>")
-    # As Mistral's: the token that begins a text is put before it.
-    found.add_bos_token = True
-    found.update_post_processor()
-    return found
+    placed.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", special["<s>"])])
+    return _wrap(placed, template, bos="<s>", eos="</s>", pad=None, unk="<unk>")
 
 
 def save_qwen_prm(folder: Path) -> Path:

@@ -11,10 +11,12 @@ from markscheme.cli.audit import audit
 from markscheme.cli.eval import evaluate
 from markscheme.cli.grade import grade
 from markscheme.cli.judge import judge
+from markscheme.cli.plan import plan
 from markscheme.cli.prm import prm
 from markscheme.cli.sample import sample
 from markscheme.cli.sandbox import sandbox
 from markscheme.cli.serve import serve
+from markscheme.cli.train import train
 
 app = typer.Typer(
     name="markscheme",
@@ -30,6 +32,8 @@ app.command("eval")(evaluate)
 app.command()(sample)
 app.command()(judge)
 app.command()(serve)
+app.command()(plan)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(train)
 app.add_typer(sandbox)
 app.add_typer(prm)
 

@@ -9,7 +9,7 @@ S is the number of steps of the longest row of a batch, B its rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -114,7 +114,9 @@ def mask_after_error(targets: Sequence[float | None], right_above: float = RIGHT
     return list(targets)
 
 
-def balanced_weights(targets: Sequence[Sequence[float]], right_above: float = RIGHT_ABOVE) -> tuple[float, float]:
+def balanced_weights(
+    targets: Iterable[Sequence[float | None]], right_above: float = RIGHT_ABOVE
+) -> tuple[float, float]:
     """Weights (wrong, right) that make both classes count alike, with mean 1 over the steps.
 
     Raises:

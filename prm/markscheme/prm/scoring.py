@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import torch
 
@@ -102,9 +102,9 @@ class PRMScorer:
 
         checkpoint = load_checkpoint(folder, format=format, dtype=dtype, **options)
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        checkpoint.model.to(place)
-        if hasattr(checkpoint, "reference"):
-            checkpoint.reference.to(place)
+        for model in (checkpoint.model, getattr(checkpoint, "reference", None)):
+            if model is not None:
+                cast("Any", model).to(place)
         return cls(checkpoint, batch_size=batch_size, batch_tokens=batch_tokens, strict=strict)
 
     @property

@@ -23,7 +23,10 @@ router = APIRouter()
 class Scorer(Protocol):
     """The part of a `PRMScorer` that the route needs."""
 
-    threshold: Any
+    @property
+    def threshold(self) -> float:
+        """The score below which a step counts as wrong."""
+        ...
 
     def score_many(self, items: Any, *, done: Any = None) -> list[list[float]]:
         """Score solutions, and call ``done`` after each batch."""
@@ -111,7 +114,7 @@ async def score(request: Request, asked: ScoreRequest) -> ScoreResponse:
     return ScoreResponse(
         scores=[[_or_none(value) for value in row] for row in found],
         solutions=[_or_none(aggregate(row, asked.aggregation)) for row in found],
-        threshold=float(scorer.threshold),
+        threshold=scorer.threshold,
         judge=engine.settings.judge_name,
     )
 

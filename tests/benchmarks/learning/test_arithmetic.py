@@ -11,12 +11,12 @@ import pytest
 pytest.importorskip("trl", reason="needs TRL: pip install markscheme[train]")
 pytest.importorskip("matplotlib", reason="needs matplotlib: pip install markscheme[bench]")
 
-from markscheme.benchmarks.learning.arithmetic import main  # noqa: E402
-from markscheme.benchmarks.learning.arms import ARMS, BY_NAME, PROBES  # noqa: E402
-from markscheme.benchmarks.learning.campaign import Log  # noqa: E402
-from markscheme.benchmarks.learning.intervals import bootstrap  # noqa: E402
-from markscheme.benchmarks.learning.report import chosen_rates, report  # noqa: E402
-from markscheme.benchmarks.learning.settings import QUICK  # noqa: E402
+from markscheme.benchmarks.learning.arithmetic import main
+from markscheme.benchmarks.learning.arms import ARMS, BY_NAME, PROBES
+from markscheme.benchmarks.learning.campaign import Log
+from markscheme.benchmarks.learning.intervals import bootstrap
+from markscheme.benchmarks.learning.report import chosen_rates, report
+from markscheme.benchmarks.learning.settings import QUICK
 
 pytestmark = pytest.mark.train
 
@@ -84,6 +84,11 @@ def test_the_files_hold_the_figures_of_the_units(work: Path) -> None:
             pairs = zip(row["sampled"]["accuracy"]["values"], outcome(figures), strict=True)
             mean = sum(a - b for a, b in pairs) / len(QUICK.seeds)
             assert row["sampled"]["accuracy"]["difference"][0] == pytest.approx(mean)
+    first = figures["contrasts"][0]
+    assert first["arms"] == ["delta", "delta_shuffled"]
+    values = [figures["arms"][name]["sampled"]["accuracy"]["values"] for name in first["arms"]]
+    assert first["difference"][0] == pytest.approx(sum(a - b for a, b in zip(*values, strict=True)) / 2)
+    assert "| delta minus delta_shuffled |" in page
     assert figures["seeds"] == [1, 2]
     assert figures["units"] == len(done)
     assert figures["command"].endswith("--quick")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from rich.console import Console
 
 pytest.importorskip("trl", reason="needs TRL: pip install markscheme[train]")
 
-from markscheme.benchmarks.learning.campaign import Log, run_units  # noqa: E402
-from markscheme.benchmarks.learning.settings import FULL, QUICK, Settings  # noqa: E402
-from markscheme.benchmarks.learning.units import Unit  # noqa: E402
-from markscheme.verifiers.errors import DataError  # noqa: E402
+from markscheme.benchmarks.learning import campaign
+from markscheme.benchmarks.learning.campaign import Log, run_units
+from markscheme.benchmarks.learning.settings import FULL, QUICK, Settings
+from markscheme.benchmarks.learning.units import Unit
+from markscheme.verifiers.errors import DataError
 
 pytestmark = pytest.mark.train
 
@@ -48,10 +50,33 @@ def test_units_are_written_as_they_end_and_not_run_again(tmp_path: Path) -> None
     assert all(line["settings"] == QUICK.digest("outcome") and line["date"] for line in lines)
 
 
+def in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two workers in this process: spawned ones load torch and TRL anew."""
+    monkeypatch.setattr(campaign, "processes", ThreadPoolExecutor)
+
+
+def test_two_workers_do_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_threads(monkeypatch)
+    log = Log(tmp_path / "units.jsonl", QUICK)
+    go(log, UNITS, workers=2)
+    accuracies = {key: entry["evaluation"]["sampled"]["accuracy"] for key, entry in log.done.items()}
+    assert accuracies == {unit.key: unit.seed / 10 for unit in UNITS}, "each result under its own unit"
+
+
+@pytest.mark.soak
 def test_two_processes_do_the_same(tmp_path: Path) -> None:
     log = Log(tmp_path / "units.jsonl", QUICK)
     go(log, UNITS, workers=2)
     assert set(log.done) == {unit.key for unit in UNITS}
+
+
+def test_what_runs_beside_a_failing_unit_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_threads(monkeypatch)
+    log = Log(tmp_path / "units.jsonl", QUICK)
+    with pytest.raises(RuntimeError, match="no seed nine") as caught:
+        go(log, [UNITS[0], Unit("outcome", 9, 1e-3), *UNITS[1:]], workers=2)
+    assert UNITS[0].key in log.done
+    assert "in unit outcome/9/0.001" in caught.value.__notes__[0]
 
 
 def test_what_a_failing_unit_leaves(tmp_path: Path) -> None:

@@ -111,5 +111,5 @@ def test_held_out_problems_are_their_own_stream() -> None:
 
 @pytest.mark.parametrize("prompt", ["", "7:", "7a*3", "7b*3:", "7a*3a+1:", "7a*3b+8c*5"])
 def test_other_texts_are_no_prompt(prompt: str) -> None:
-    with pytest.raises(ValueError, match="expected a prompt like|labelled 'a"):
+    with pytest.raises(ValueError, match=r"expected a prompt like|labelled 'a"):
         Problem.read(prompt)

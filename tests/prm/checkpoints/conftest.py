@@ -18,8 +18,8 @@ def makers() -> dict[str, Callable[[Path], Path]]:
         "math-shepherd-mistral-7b-prm": lambda folder: tiny.save_causal(folder, "mistral"),
         "RLHFlow-Llama3.1-8B-PRM": lambda folder: tiny.save_causal(folder, "llama"),
         "RLHFlow-Mistral-PRM": lambda folder: tiny.save_causal(folder, "mistral-turns"),
-        "EurusPRM-Stage2": lambda folder: tiny.save_causal(folder, "qwen", seed=1),
-        "reference": lambda folder: tiny.save_causal(folder, "qwen", seed=2),
+        "EurusPRM-Stage2": lambda folder: tiny.save_causal(folder, "small", seed=1),
+        "reference": lambda folder: tiny.save_causal(folder, "small", seed=2),
     }
 
 

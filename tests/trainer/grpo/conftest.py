@@ -11,7 +11,7 @@ import pytest
 def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tinymodels import save_policy  # noqa: PLC0415
 
-    return save_policy(tmp_path_factory.mktemp("policy"))
+    return save_policy(tmp_path_factory.mktemp("policy"), layers=1)
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ import trl
 from accelerate.utils import gather_object
 
 from markscheme.trainer import ProcessGRPOTrainer
-from tinytraining import build, every_third, questions, scripted
+from tinytraining import build, every_third, losses, questions, scripted
 
 ROWS = 24  # six groups of four; on two ranks of twelve, with G = 8, the second group spans both
 
@@ -89,6 +89,24 @@ def with_trls_loss(*arguments: Any) -> dict[str, Any]:
         ProcessGRPOTrainer._compute_loss = ours  # type: ignore[method-assign]
 
 
+def taken_up(policy: Path, folder: Path) -> dict[str, Any]:
+    """The losses of a run of four steps, and of the same taken up after the third, between two generations."""
+    given = {
+        "supervision": "process",
+        "step_reward_func": every_third,
+        "max_completion_length": 4,
+        "per_device_train_batch_size": 4,
+        "steps_per_generation": 2,
+        "max_steps": 4,
+        "save_strategy": "steps",
+        "save_steps": 3,
+    }
+    whole, again = build(policy, folder, **given), build(policy, folder, **given)
+    whole.train()
+    again.train(resume_from_checkpoint=str(folder / "checkpoint-3"))
+    return {"world": again.accelerator.num_processes, "whole": losses(whole), "again": losses(again)}
+
+
 def main(policy: str, output: str, ranks: str) -> None:
     os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
     assert int(os.environ.get("WORLD_SIZE", "1")) == int(ranks)
@@ -100,6 +118,8 @@ def main(policy: str, output: str, ranks: str) -> None:
         elif int(ranks) > 1:
             results[name] = arm(*place)
             results[f"{name}, not culled"] = with_trls_loss(*place)
+    if int(ranks) > 1:
+        results["taken up"] = taken_up(Path(policy), Path(output).parent / "resumed")
     if int(os.environ.get("RANK", "0")) == 0:
         torch.save(results, output)
 

@@ -34,7 +34,7 @@ def results(policy: Path, folder: Path, ranks: int) -> dict[str, Any]:
     with (folder / f"{ranks}.log").open("w+") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
-            code = process.wait(timeout=240)
+            code = process.wait(timeout=600)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)  # torchrun's workers too
             code = process.wait()
@@ -72,3 +72,9 @@ def test_unequal_dead_groups_leave_the_gradient_as_trls(both: Any, loss: str) ->
     # All live rows are the first rank's; the second keeps as many of its dead ones.
     assert 2 < sum(live) <= 8 and not any(live[12:])
     assert culled["culled"] == pytest.approx(1 - sum(live) / 12)
+
+
+def test_a_run_is_taken_up_between_two_generations(both: Any) -> None:
+    run = both[1]["taken up"]
+    assert len(set(run["whole"])) == 4
+    assert run["again"] == pytest.approx(run["whole"], abs=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from tinytraining import MARKS, build, every_third, questions, settings, trl, varied
 
-from markscheme.trainer import ProcessGRPOConfig, ProcessGRPOTrainer, compat  # isort: skip
+from markscheme.trainer import ProcessGRPOConfig, ProcessGRPOTrainer, compat, culling, grpo  # isort: skip
 from markscheme.verifiers.errors import TrainerConfigError, TRLMismatchError  # isort: skip
 
 pytestmark = MARKS
@@ -119,8 +120,6 @@ def test_culling_refuses_what_the_model_brings(policy: Path, tmp_path: Path) -> 
         )
     trainer = build(policy, tmp_path, cull_zero_variance=True)
     trainer.aux_loss_enabled = True
-    from markscheme.trainer import culling  # noqa: PLC0415
-
     with pytest.raises(TrainerConfigError, match="router's auxiliary loss"):
         culling.check_model(trainer, inexact=False)
     culling.check_model(trainer, inexact=True)
@@ -153,3 +152,16 @@ def test_the_wrapper_copies_no_body_of_trls() -> None:
     """Each overridden method calls its namesake in TRL."""
     for name in ("_calculate_rewards", "_generate_and_score_completions", "_compute_loss", "__init__"):
         assert f"super().{name}(" in inspect.getsource(getattr(ProcessGRPOTrainer, name))
+
+
+def code_lines(module: Any) -> int:
+    """Lines that hold code: no blanks, comments or docstrings."""
+    source = inspect.getsource(module)
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr)]
+    prose = {n for e in nodes if isinstance(e.value, ast.Constant) for n in range(e.lineno, (e.end_lineno or 0) + 1)}
+    lines = enumerate(source.splitlines(), 1)
+    return sum(bool(line.strip()) and not line.strip().startswith("#") and n not in prose for n, line in lines)
+
+
+def test_the_wrapper_stays_thin() -> None:
+    assert sum(map(code_lines, (grpo, culling, compat))) < 300

@@ -12,18 +12,37 @@ from markscheme.verifiers.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from markscheme.trainer import credit, kernel
+    from markscheme.trainer.callbacks import EarlyStoppingOnPlateau, RewardEMACallback, add_first
     from markscheme.trainer.config import ProcessGRPOConfig
     from markscheme.trainer.grpo import ProcessGRPOTrainer
+    from markscheme.trainer.prm_reward import PRMStepReward
+    from markscheme.trainer.similarity import SimilarityReward
+    from markscheme.trainer.step_reward import StepReward
+    from markscheme.trainer.watch import BrokenVerifierCallback
 
 _HOMES = {
+    "BrokenVerifierCallback": "watch",
+    "EarlyStoppingOnPlateau": "callbacks",
+    "PRMStepReward": "prm_reward",
     "ProcessGRPOConfig": "config",
     "ProcessGRPOTrainer": "grpo",
+    "RewardEMACallback": "callbacks",
+    "SimilarityReward": "similarity",
+    "StepReward": "step_reward",
+    "add_first": "callbacks",
 }
 _MODULES = {"credit", "kernel"}
 
 __all__ = [
+    "BrokenVerifierCallback",
+    "EarlyStoppingOnPlateau",
+    "PRMStepReward",
     "ProcessGRPOConfig",
     "ProcessGRPOTrainer",
+    "RewardEMACallback",
+    "SimilarityReward",
+    "StepReward",
+    "add_first",
     "credit",
     "kernel",
 ]

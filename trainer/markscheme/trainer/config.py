@@ -58,7 +58,8 @@ class ProcessGRPOConfig(GRPOConfig):
     clip_eta: float = field(default=0.5, metadata={"help": "η of credit 'clip': a step adds min(r, η) - η."})
     error_threshold: float = field(default=0.5, metadata={"help": "A step with a reward below this is wrong."})
     outcome_threshold: float = field(
-        default=0.5, metadata={"help": "Credit 'first_error': a completion with a reward below this is wrong."}
+        default=0.5,
+        metadata={"help": "Credit 'first_error': a completion whose (weighted) reward is below this is wrong."},
     )
     prefix_credit: float = field(
         default=0.0,

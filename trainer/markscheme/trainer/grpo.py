@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from accelerate.logging import get_logger
-from accelerate.utils import gather_object
+from accelerate.utils import gather_object, send_to_device
 from torch import Tensor, nn
 from trl import GRPOConfig, GRPOTrainer
 
@@ -44,6 +44,8 @@ class ProcessGRPOTrainer(GRPOTrainer):
         TrainerConfigError: settings contradict each other.
         TRLMismatchError: the installed TRL lacks what is wrapped.
     """
+
+    reward_funcs: list[Any]
 
     def __init__(
         self,
@@ -108,7 +110,8 @@ class ProcessGRPOTrainer(GRPOTrainer):
         self._log_completion_extra("step_count", [len(s.ends) for s in steps])
         self._log_completion_extra("step_ends", [json.dumps(s.ends) for s in steps])
         self._log_completion_extra("step_rewards", [json.dumps(s.rewards) for s in steps])
-        return [Steps(*s) for s in gather_object(steps)]
+        gathered: list[Steps] = gather_object(steps)
+        return gathered
 
     # -- advantages ---------------------------------------------------------------------------------------------------
 
@@ -126,15 +129,17 @@ class ProcessGRPOTrainer(GRPOTrainer):
             local = dead.repeat_interleave(self._group_size)[self._rank_slice(len(advantages))]
             advantages = advantages.masked_fill(local, 0.0)
         if args.uses_steps:
-            advantages = self._with_steps(advantages, rewards, steps, culling.loss_mask(output))
+            advantages = self._with_steps(args, advantages, rewards, steps or [], culling.loss_mask(output))
         if advantages is not output["advantages"]:
             output["advantages"] = advantages
             self._relog_advantages(advantages, culling.loss_mask(output), steps)
         return output
 
-    def _with_steps(self, outcome: Tensor, rewards: Tensor, steps: list[Steps], mask: Tensor) -> Tensor:
+    def _with_steps(
+        self, args: ProcessGRPOConfig, outcome: Tensor, rewards: Tensor, steps: list[Steps], mask: Tensor
+    ) -> Tensor:
         """This rank's advantages (B, T), from all groups that it has a part of: groups can span ranks."""
-        args, size = self.credit_args, self._group_size
+        size = self._group_size
         mine = self._rank_slice(len(outcome))
         whole = slice(mine.start // size * size, -(-mine.stop // size) * size)
         ends, scores = [s.ends for s in steps[whole]], [s.rewards for s in steps[whole]]
@@ -180,7 +185,7 @@ class ProcessGRPOTrainer(GRPOTrainer):
     def _relog_advantages(self, advantages: Tensor, mask: Tensor, steps: list[Steps] | None) -> None:
         """Put these advantages, a token-wise one as its mean, where TRL logged its own."""
         by_token = advantages.view(len(mask), -1).expand(mask.shape)
-        means = (by_token * mask).sum(1) / mask.sum(1).clamp(min=1)
+        means = (by_token * mask).sum(1) / mask.sum(1).clamp(min=1) if advantages.dim() > 1 else advantages
         log, new = self._logs["advantages"], self.accelerator.gather(means).tolist()
         for _ in range(min(len(new), len(log))):
             log.pop()
@@ -221,13 +226,18 @@ class ProcessGRPOTrainer(GRPOTrainer):
         if self.credit_args is None or checkpoint is None:
             return
         file = self._buffer_file(checkpoint)
-        saved = torch.load(file, map_location=self.accelerator.device, weights_only=True) if file.is_file() else {}
-        if saved.get("layout") == self._layout:
-            self._step, self._buffered_inputs = saved["step"], saved["buffer"]
-        elif saved or self.state.global_step * self.args.gradient_accumulation_steps % self._generate_every:
+        device = self.accelerator.device
+        saved = torch.load(file, map_location="cpu", weights_only=True) if file.is_file() else {}
+        fits = torch.tensor(int(saved.get("layout") == self._layout), device=device)
+        if self.accelerator.gather(fits).all():  # on every rank, or they would generate out of step
+            self._step, self._buffered_inputs = saved["step"], send_to_device(saved["buffer"], device)
+            return
+        between = self.state.global_step * self.args.gradient_accumulation_steps % self._generate_every > 0
+        if saved.get("buffer") is not None if saved else between:
             logger.warning(
                 f"{checkpoint} lies between two generations and holds none of this layout (ranks, batch size, "
-                "steps_per_generation): new ones are made at once, and the losses will not be those of an unbroken run."
+                "steps_per_generation, num_iterations): new ones are made at once, and the losses will not be those of "
+                "an unbroken run."
             )
 
     @property
@@ -237,7 +247,8 @@ class ProcessGRPOTrainer(GRPOTrainer):
     @property
     def _layout(self) -> list[int]:
         args = self.args
-        return [self.accelerator.num_processes, args.per_device_train_batch_size, args.steps_per_generation]
+        ranks, rows = self.accelerator.num_processes, args.per_device_train_batch_size
+        return [ranks, rows, args.steps_per_generation, self.num_iterations]
 
     def _buffer_file(self, folder: str) -> Path:
         return Path(folder, f"generations_{self.accelerator.process_index}.pt")

@@ -1,7 +1,6 @@
 """The GRPO objective in plain torch, to read and to check others by; it trains nothing itself."""
 
 # Tensors are named with their shapes: B completions, T tokens.
-# ruff: noqa: N806
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import json
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,11 @@ def run_units(
             progress.advance(bar)
 
 
+def processes(workers: int) -> Executor:
+    """The processes of a run: spawned, since a fork of one that has used torch's threads can hang."""
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
 def _results(
     units: Sequence[Unit], settings: Settings, folder: Path, workers: int, run: Runner
 ) -> Iterator[tuple[Unit, dict[str, Any]]]:
@@ -101,8 +106,7 @@ def _results(
         for unit in units:
             yield unit, run(unit, settings, folder)
         return
-    # Spawned, since a fork of a process that has used torch's threads can hang.
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with processes(workers) as pool:
         waiting, running, failure = list(units), dict[Future[dict[str, Any]], Unit](), None
         while running or (waiting and failure is None):
             while waiting and len(running) < workers and failure is None:

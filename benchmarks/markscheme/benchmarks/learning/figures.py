@@ -101,4 +101,4 @@ def _signs(axes: Any, figures: Mapping[str, Any]) -> None:
         axes.barh([row + offset for row in range(len(names))], means, height=0.36, color=color, alpha=0.7, label=label)
     axes.set(yticks=range(len(names)), yticklabels=names, xlabel="% of steps, first generations", xlim=(0, 100))
     axes.invert_yaxis()
-    axes.legend(fontsize="small", frameon=False, loc="lower left")
+    axes.legend(fontsize="small", frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)

@@ -100,6 +100,10 @@ def page(figures: Mapping[str, Any]) -> str:
     lines = ["# Learning run: credit for steps on chains of digit operations", "", f"    {figures['command']}", ""]
     lines += [_row(HEADINGS), _row(["---", *["---:"] * (len(HEADINGS) - 1)]), *map(_row, rows), ""]
     lines += [f"- {note}" for note in notes(figures)]
+    lines += ["", "Paired differences between arms, in points of accuracy:", ""]
+    lines += [_row(["arms", "difference", "p"]), _row(["---", "---:", "---:"])]
+    for one in figures["contrasts"]:
+        lines.append(_row([" minus ".join(one["arms"]), interval(one["difference"], signed=True), f"{one['p']:.3f}"]))
     lines += ["", "![Curves, differences and signs](arithmetic.png)", "", "| arm | what it is |", "| --- | --- |"]
     lines += [_row([name, arm["meaning"]]) for name, arm in figures["arms"].items()]
     lines += ["", "Accuracy in percent at each learning rate, on the tuning seeds:", ""]

@@ -22,7 +22,7 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=PAD))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     tokenizer.decoder = decoders.Fuse()
-    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token=PAD,
         eos_token=EOS,
@@ -53,8 +53,8 @@ def make_model(tokenizer: PreTrainedTokenizerFast, seed: int, *, hidden: int = 6
 
 def quiet() -> None:
     """Let transformers and TRL print errors alone: a run of many units has a progress bar of its own."""
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
 
 
 @torch.no_grad()
@@ -68,7 +68,7 @@ def sample(
 ) -> list[list[int]]:
     """Return one completion a problem as token ids, of at most ``limit``, the end-of-sequence token included."""
     encoded = tokenizer([problem.prompt for problem in problems], return_tensors="pt", padding=True)
-    config = GenerationConfig(  # type: ignore[no-untyped-call]
+    config = GenerationConfig(
         max_new_tokens=limit,
         do_sample=not greedy,
         temperature=None if greedy else 1.0,
@@ -77,7 +77,7 @@ def sample(
         eos_token_id=tokenizer.eos_token_id,
     )
     was_training = model.training
-    model.eval()  # type: ignore[no-untyped-call]
+    model.eval()
     generate: Any = model.generate
     written = generate(**encoded, generation_config=config)[:, encoded["input_ids"].shape[1] :]  # (N, T)
     model.train(was_training)

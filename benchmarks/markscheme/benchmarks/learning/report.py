@@ -20,6 +20,9 @@ Done = Mapping[str, Mapping[str, Any]]
 BINS = 8
 """Points of a curve: generations are pooled over an eighth of the budget."""
 
+CONTRASTS = (("delta", "delta_shuffled"), ("delta", "delta_constant"), ("both", "delta"), ("both", "delta_constant"))
+"""Pairs of arms, besides each against ``outcome``, whose difference the controls are there for."""
+
 MEASURES = ("accuracy", "sound", "flawed", "step_accuracy", "steps", "idle")
 
 
@@ -62,7 +65,7 @@ def report(done: Done, settings: Settings, command: str) -> dict[str, Any]:
     arms = {arm.name: _arm(arm, units[arm.name], outcome, seeds, rates) for arm in ARMS}
     if len(probed) >= 2:
         arms |= {arm.name: _arm(arm, units[arm.name], outcome, probed, rates) for arm in PROBES}
-    every = list(done.values())
+    every = _used(done, units, settings)
     return {
         "command": command,
         "dates": [min(unit["date"] for unit in every), max(unit["date"] for unit in every)],
@@ -77,6 +80,7 @@ def report(done: Done, settings: Settings, command: str) -> dict[str, Any]:
         "rates": rates,
         "tuning": tuning(done, settings),
         "arms": arms,
+        "contrasts": [_contrast(arms, pair) for pair in CONTRASTS],
         "curves": {
             arm.name: _curve(units[arm.name], units["sft"], seeds, settings) for arm in ARMS if arm.kind == "grpo"
         },
@@ -87,6 +91,21 @@ def _unit(done: Done, unit: Unit) -> Mapping[str, Any]:
     if unit.key not in done:
         raise DataError(f"the run holds no unit {unit.key}: run again without --report-only")
     return done[unit.key]
+
+
+def _used(
+    done: Done, units: Mapping[str, Mapping[int, Mapping[str, Any]]], settings: Settings
+) -> list[Mapping[str, Any]]:
+    """The units that the report rests on: the log can hold others, of a grid or of seeds that were asked for before."""
+    grid = [
+        Unit(arm.name, seed, rate)
+        for arm in ARMS
+        if arm.trained
+        for seed in settings.tune_seeds
+        for rate in settings.rates
+    ]
+    used = {unit.key for unit in grid} | {one["unit"] for arm in units.values() for one in arm.values()}
+    return [done[key] for key in used]
 
 
 def _seeds(done: Done, arm: Arm, rates: Mapping[str, float], settings: Settings) -> dict[int, Mapping[str, Any]]:
@@ -120,6 +139,13 @@ def _arm(
             each = [sign_accuracy(unit[name]) for unit in mine]
             out[name] = {part: _figure([one[part] for one in each]) for part in each[0]}
     return out
+
+
+def _contrast(arms: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, Any]:
+    """The paired difference of two arms in accuracy."""
+    one, other = (arms[name]["sampled"]["accuracy"]["values"] for name in pair)
+    figure = _figure(one, other)
+    return {"arms": list(pair), "difference": figure["difference"], "p": figure["p"]}
 
 
 def _figure(

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from transformers import PreTrainedModel, PreTrainedTokenizerFast, TrainerCallback
+from transformers import PreTrainedModel, PreTrainedTokenizerFast, PrinterCallback, TrainerCallback
 
 from markscheme.benchmarks.learning.arms import Arm, Marker
 from markscheme.benchmarks.learning.measure import Signs, summary
@@ -107,6 +107,7 @@ def reinforce(
             callbacks=[Budget(marker, settings.tokens)],
         )
         trainer.watch = record
+        trainer.remove_callback(PrinterCallback)  # it prints a summary a unit, through the progress bar
         trainer.train()
     return {
         "tokens": marker.tokens,

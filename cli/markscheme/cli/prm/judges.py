@@ -213,7 +213,7 @@ def _quiet() -> None:
     """Keep transformers' bars for loading weights off the terminal."""
     from transformers.utils import logging
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
 
 
 def _stamp(folder: Path, leave_out: Sequence[str] = ()) -> str:

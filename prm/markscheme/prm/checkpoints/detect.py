@@ -69,7 +69,11 @@ def load_checkpoint(
     name = detect_format(folder) if format == "auto" else format
     if name not in FORMATS:
         raise DataError(f"format: expected auto or one of {', '.join(FORMATS)}, got {name!r}")
-    return FORMATS[name](folder, dtype=dtype, **options)
+    loaded = FORMATS[name](folder, dtype=dtype, **options)
+    for model in (loaded.model, getattr(loaded, "reference", None)):
+        if model is not None:
+            model.train(mode=False)
+    return loaded
 
 
 def _has(folder: str | Path, name: str) -> bool:

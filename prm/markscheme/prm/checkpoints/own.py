@@ -94,7 +94,7 @@ def load_own(folder: str | Path, *, max_length: int | None = None, **kwargs: Any
     layout, separator_length = make_layout(tokenizer, file.layout, config)
     return Checkpoint(
         "markscheme",
-        model.eval(),
+        model,
         tokenizer,
         layout,
         readout_from(file.readout),

@@ -53,7 +53,7 @@ def load_qwen(folder: str | Path, *, max_length: int | None = None, **kwargs: An
     )
     if len(layout.separator_ids) != 1:
         raise DataError(f"{folder}: {QWEN_SEPARATOR} is no token of this tokenizer; is this Qwen2.5-Math-PRM?")
-    return Checkpoint("qwen2.5-math-prm", model.eval(), tokenizer, layout, TokenReadout())
+    return Checkpoint("qwen2.5-math-prm", model, tokenizer, layout, TokenReadout())
 
 
 def load_shepherd(folder: str | Path, *, max_length: int | None = None, **kwargs: Any) -> Checkpoint:
@@ -62,7 +62,7 @@ def load_shepherd(folder: str | Path, *, max_length: int | None = None, **kwargs
     # With its own tokenizer: 648, 387 and 12902.
     good, bad, tag = (last_token(tokenizer, text) for text in ("+", "-", SHEPHERD_TAG))
     layout = NumberedLayout(tokenizer, tag, _limit(model, max_length))
-    return Checkpoint("math-shepherd", model.eval(), tokenizer, layout, LMReadout(good, bad))
+    return Checkpoint("math-shepherd", model, tokenizer, layout, LMReadout(good, bad))
 
 
 def load_rlhflow(folder: str | Path, *, max_length: int | None = None, joint: str = " ", **kwargs: Any) -> Checkpoint:
@@ -77,7 +77,7 @@ def load_rlhflow(folder: str | Path, *, max_length: int | None = None, joint: st
     tokenizer, model = _tokenizer(folder), lm_model(folder, **kwargs)
     good, bad = last_token(tokenizer, "+"), last_token(tokenizer, "-")
     layout = TurnsLayout(tokenizer, good, _limit(model, max_length), joint)
-    return Checkpoint("rlhflow", model.eval(), tokenizer, layout, LMReadout(good, bad, shift=-1))
+    return Checkpoint("rlhflow", model, tokenizer, layout, LMReadout(good, bad, shift=-1))
 
 
 def load_skywork(folder: str | Path, *, max_length: int | None = None, **kwargs: Any) -> Checkpoint:
@@ -90,7 +90,7 @@ def load_skywork(folder: str | Path, *, max_length: int | None = None, **kwargs:
         **kwargs,
     )
     layout = LinesLayout(tokenizer, _limit(model, max_length))
-    return Checkpoint("skywork-o1", model.eval(), tokenizer, layout, TokenReadout())
+    return Checkpoint("skywork-o1", model, tokenizer, layout, TokenReadout())
 
 
 def load_eurus(
@@ -124,7 +124,7 @@ def load_eurus(
         )
     tokenizer, model, other = _tokenizer(folder), lm_model(folder, **kwargs), lm_model(reference, **kwargs)
     layout = DialogueLayout(tokenizer, _limit(model, max_length), ends)
-    return ImplicitCheckpoint("eurus", model.eval(), other.eval(), tokenizer, layout, beta, accumulate)
+    return ImplicitCheckpoint("eurus", model, other, tokenizer, layout, beta, accumulate)
 
 
 def load_pure(folder: str | Path, *, max_length: int | None = None, **kwargs: Any) -> Checkpoint:
@@ -153,9 +153,7 @@ def load_trl(folder: str | Path, *, separator: str = "\n", max_length: int | Non
         max_length=_limit(model, max_length),
         warn=False,
     )
-    return Checkpoint(
-        "trl", model.eval(), tokenizer, layout, TokenReadout(), separator_length=len(layout.separator_ids)
-    )
+    return Checkpoint("trl", model, tokenizer, layout, TokenReadout(), separator_length=len(layout.separator_ids))
 
 
 def _tokenizer(folder: str | Path) -> PreTrainedTokenizerBase:

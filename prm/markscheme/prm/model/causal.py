@@ -23,9 +23,8 @@ def lm_model(folder: str | Path, *, dtype: torch.dtype | str = "auto", **kwargs:
     """
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     refuse_encoders(config, folder)
-    model, info = AutoModelForCausalLM.from_pretrained(
-        folder, config=config, dtype=dtype, output_loading_info=True, **kwargs
-    )
+    loader: Any = AutoModelForCausalLM
+    model, info = loader.from_pretrained(folder, config=config, dtype=dtype, output_loading_info=True, **kwargs)
     refuse_missing(folder, info)
     return cast("PreTrainedModel", model)
 
@@ -37,6 +36,6 @@ def last_token(tokenizer: PreTrainedTokenizerBase, text: str) -> int:
         DataError: it is more than one token.
     """
     ids = cast("list[int]", tokenizer.encode(text, add_special_tokens=False))
-    if not ids or tokenizer.decode(ids[-1:]).strip() != text.strip():
+    if not ids or str(tokenizer.decode(ids[-1:])).strip() != text.strip():
         raise DataError(f"{text!r} is not one token of this tokenizer but {len(ids)}; choose another tag")
     return ids[-1]

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import TokenClassifierOutput
 
 from markscheme.prm.model.token import attend_as_backbone, quiet_loading, refuse_encoders, refuse_missing
@@ -28,15 +28,16 @@ class PairClassifier(PreTrainedModel):
         backbone: the backbone itself; None: made from the configuration.
     """
 
-    config: PreTrainedConfig
+    config: PretrainedConfig
     base_model_prefix = "model"
     _keys_to_ignore_on_load_unexpected = [r"^lm_head\."]  # noqa: RUF012 - as transformers declares it
 
-    def __init__(self, config: PreTrainedConfig, backbone: PreTrainedModel | None = None) -> None:
+    def __init__(self, config: PretrainedConfig, backbone: PreTrainedModel | None = None) -> None:
         attend_as_backbone(self, config)
         super().__init__(config)
         self.num_labels = 1
-        self.model = AutoModel.from_config(config) if backbone is None else backbone
+        auto: Any = AutoModel
+        self.model = auto.from_config(config) if backbone is None else backbone
         self.model.requires_grad_(requires_grad=False)
         size, width = config.hidden_size, getattr(config, "prm_pair_width", 256)
         wide = self.model.get_input_embeddings().embedding_dim
@@ -88,7 +89,7 @@ class PairClassifier(PreTrainedModel):
         """
         if states is None:
             states = self.states(input_ids, attention_mask, position_ids)
-        head = self.pair[0].weight.dtype
+        head = next(self.pair.parameters()).dtype
         before = torch.cat([torch.zeros_like(states[:, :1]), states[:, :-1]], dim=1).to(head)
         if position_ids is not None:
             before = before.masked_fill((position_ids == 0)[..., None], 0.0)
@@ -137,6 +138,7 @@ def load_pair_model(folder: str | Path, *, dtype: torch.dtype | str = "auto", **
         DataError: weights are missing.
     """
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    model, info = PairClassifier.from_pretrained(folder, config=config, dtype=dtype, output_loading_info=True, **kwargs)
+    loader: Any = PairClassifier
+    model, info = loader.from_pretrained(folder, config=config, dtype=dtype, output_loading_info=True, **kwargs)
     refuse_missing(folder, info)
     return cast("PairClassifier", model)

@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, AutoModelForTokenClassification, PreTrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModel, AutoModelForTokenClassification, PretrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import TokenClassifierOutput
 from transformers.utils import logging
 
@@ -32,19 +32,19 @@ class StepClassifier(PreTrainedModel):
         backbone: the backbone itself; None: made from the configuration, with random weights.
     """
 
-    config: PreTrainedConfig
+    config: PretrainedConfig
     base_model_prefix = "model"
     supports_gradient_checkpointing = True
     _keys_to_ignore_on_load_unexpected = [r"^lm_head\."]  # noqa: RUF012 - as transformers declares it
 
-    def __init__(self, config: PreTrainedConfig, backbone: PreTrainedModel | None = None) -> None:
+    def __init__(self, config: PretrainedConfig, backbone: PreTrainedModel | None = None) -> None:
         attend_as_backbone(self, config)
         super().__init__(config)
-        self.num_labels = config.num_labels
-        self.model = AutoModel.from_config(config) if backbone is None else backbone
-        self.score = make_head(
-            getattr(config, "prm_head", "linear"), config.hidden_size, config.num_labels, head_bias(config)
-        )
+        self.num_labels = int(config.num_labels or 2)
+        auto: Any = AutoModel
+        self.model = auto.from_config(config) if backbone is None else backbone
+        kind: HeadKind = getattr(config, "prm_head", "linear")
+        self.score = make_head(kind, config.hidden_size, self.num_labels, head_bias(config))
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Module:
@@ -70,7 +70,7 @@ class StepClassifier(PreTrainedModel):
         return TokenClassifierOutput(logits=self.score(hidden.to(first.dtype)))
 
 
-def attend_as_backbone(model: PreTrainedModel, config: PreTrainedConfig) -> None:
+def attend_as_backbone(model: PreTrainedModel, config: PretrainedConfig) -> None:
     """Give a wrapper its backbone's attention back ends, before transformers chooses one of them."""
     backbone: Any = AutoModel._model_mapping[type(config)]
     backbone = backbone[0] if isinstance(backbone, tuple | list) else backbone
@@ -91,7 +91,7 @@ def make_head(kind: HeadKind, hidden_size: int, num_labels: int, bias: bool) -> 
     raise DataError(f"head: expected linear or mlp, got {kind!r}")
 
 
-def head_bias(config: PreTrainedConfig) -> bool:
+def head_bias(config: PretrainedConfig) -> bool:
     """Whether the head has biases; it has where the configuration does not say."""
     return bool(getattr(config, "prm_head_bias", True))
 
@@ -191,7 +191,7 @@ def quiet_loading() -> Iterator[None]:
         logging.set_verbosity(level)
 
 
-def refuse_encoders(config: PreTrainedConfig, backbone: str | Path) -> None:
+def refuse_encoders(config: PretrainedConfig, backbone: str | Path) -> None:
     """Refuse a backbone whose tokens see later ones.
 
     Raises:

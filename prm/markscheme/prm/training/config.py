@@ -24,7 +24,7 @@ class PRMConfig(TrainingArguments):
 
     learning_rate: float = field(default=1e-5, metadata={"help": "The first learning rate of AdamW."})
     logging_steps: float = field(default=10, metadata={"help": "Log every so many steps."})
-    remove_unused_columns: bool | None = field(default=False, metadata={"help": "Not used: data are encoded here."})
+    remove_unused_columns: bool = field(default=False, metadata={"help": "Not used: data are encoded here."})
 
     head: str = field(
         default="linear",
@@ -104,7 +104,7 @@ class PRMConfig(TrainingArguments):
             raise DataError("class_weights and balance_classes: pass one of the two")
         if not torch.accelerator.is_available():
             self.dataloader_pin_memory = False
-        if self.ddp_find_unused_parameters is None:
+        if self.ddp_find_unused_parameters is None:  # type: ignore[has-type]
             self.ddp_find_unused_parameters = False  # every weight that is trained is used in every batch
         self.step_loss()
         super().__post_init__()

@@ -30,7 +30,7 @@ def build_model(model: str | Path | PreTrainedModel, args: PRMConfig, options: d
     """
     if isinstance(model, PreTrainedModel):
         pair = isinstance(model, PairClassifier)
-        language = model.get_output_embeddings() is not None
+        language = cast("Any", model).get_output_embeddings() is not None
         found = "pair" if pair else "lm" if language else "linear"
         if found != args.head and not (found == "linear" and args.head == "mlp"):
             raise DataError(f"the model given ends in a head of kind {found!r}, but args.head is {args.head!r}")
@@ -76,7 +76,7 @@ def adapt(model: PreTrainedModel, config: PeftConfig, args: PRMConfig) -> PreTra
         settings: Any = config
         settings.modules_to_save = sorted({*(settings.modules_to_save or []), *heads})
     if args.gradient_checkpointing or getattr(args, "activation_checkpointing", False):
-        model.enable_input_require_grads()
+        cast("Any", model).enable_input_require_grads()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(args.seed)
         return cast("PreTrainedModel", get_peft_model(model, config))

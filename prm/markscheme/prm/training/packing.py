@@ -40,6 +40,8 @@ def check_packing(model: nn.Module, readout: Readout, rows: Sequence[Encoded], c
     try:
         alone = readout(model, padded(rows, collator.separator_length, collator.pad_id).to(first.device))
         together = readout(model, packed([rows], collator.separator_length, collator.pad_id).to(first.device))
+    except TypeError as error:  # a model that is told no positions cannot keep packed solutions apart
+        raise DataError(f"{_refusal(model)} ({error}); pass packing=False") from error
     finally:
         model.train(training)
     flat = torch.cat([values[: len(row.positions)] for values, row in zip(alone, rows, strict=True)])
@@ -47,12 +49,12 @@ def check_packing(model: nn.Module, readout: Readout, rows: Sequence[Encoded], c
     allowed = _TOLERANCE.get(first.dtype, 0.25) * (1 + float(flat.abs().max()))
     if not difference <= allowed:
         raise DataError(
-            f"packing: with this model ({_name(model)}) a packed solution sees its neighbours: its logits differ by "
-            f"{difference:.3g} from those it has alone; pass packing=False"
+            f"{_refusal(model)}: its logits differ by {difference:.3g} from those it has alone; pass packing=False"
         )
     return difference
 
 
-def _name(model: nn.Module) -> str:
+def _refusal(model: nn.Module) -> str:
     config = getattr(model, "config", None)
-    return str(getattr(config, "model_type", type(model).__name__))
+    name = getattr(config, "model_type", type(model).__name__)
+    return f"packing: with this model ({name}) a packed solution sees its neighbours"

@@ -15,7 +15,7 @@ from transformers.trainer_utils import EvalLoopOutput
 
 from markscheme.prm.checkpoints.base import pad_id, sigmoid
 from markscheme.prm.checkpoints.own import PRMFile, make_layout, write_file
-from markscheme.prm.encode import LostStepsWarning
+from markscheme.prm.encoding import LostStepsWarning
 from markscheme.prm.load import require_both
 from markscheme.prm.loss import IGNORED, balanced_weights
 from markscheme.prm.model.readout import StepBatch
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from transformers import PreTrainedTokenizerBase
 
+    from markscheme.prm.encoding import EncodingReport
     from markscheme.prm.training.config import PRMConfig
 
 _BATCH = ("input_ids", "attention_mask", "position_ids", "step_positions", "step_starts", "step_stops", "states")
@@ -81,7 +82,7 @@ class PRMTrainer(Trainer):
     ) -> None:
         if args.n_gpu > 1:
             raise DataError("several GPUs in one process are not supported: launch with torchrun or accelerate")
-        name = str(model) if isinstance(model, str | Path) else model.config.name_or_path
+        name = str(model) if isinstance(model, str | Path) else str(model.config.name_or_path)
         tokenizer = processing_class or AutoTokenizer.from_pretrained(name)
         built = build_model(model, args, dict(model_options or {}))
         if args.disable_dropout:
@@ -91,7 +92,7 @@ class PRMTrainer(Trainer):
         self.base_model = name
         self.readout = readout_for(args, tokenizer)
         self.layout, separator_length = make_layout(tokenizer, args.layout, args.encoder())  # type: ignore[arg-type]
-        self.train_report = None
+        self.train_report: EncodingReport | None = None
         self.threshold = args.threshold
         self.measured: dict[str, dict[str, float | None]] = {}
         self._counts: dict[str, Any] = {}
@@ -114,13 +115,10 @@ class PRMTrainer(Trainer):
     # Data -----------------------------------------------------------------------------------------------------------
 
     def _encode_train(self, data: Data | StepDataset, args: PRMConfig) -> StepDataset:
-        found, self.train_report = dataset_of(
-            self.layout,
-            data,
-            args.on_bad,
-            args.max_length if args.packing else None,  # type: ignore[arg-type]
-        )
-        for sentence in self.train_report.sentences():
+        capacity = args.max_length if args.packing else None
+        found, report = dataset_of(self.layout, data, cast("Any", args.on_bad), capacity)
+        self.train_report = report
+        for sentence in report.sentences():
             _warn(args, f"training data: {sentence}")
         counts = require_both(found.samples, "training data")
         self._counts = {
@@ -128,8 +126,8 @@ class PRMTrainer(Trainer):
             "right steps": counts.right,
             "wrong steps": counts.wrong,
             "unlabelled steps": counts.unlabelled,
-            "lost steps": self.train_report.lost,
-            "rows left out": len(self.train_report.skipped),
+            "lost steps": report.lost,
+            "rows left out": len(report.skipped),
         }
         return found
 
@@ -138,7 +136,7 @@ class PRMTrainer(Trainer):
             return None
         if isinstance(data, Mapping):
             return {name: self._encode_eval(each, args) for name, each in data.items()}
-        found, report = dataset_of(self.layout, data, args.on_bad)  # type: ignore[arg-type]
+        found, report = dataset_of(self.layout, data, cast("Any", args.on_bad))
         for sentence in report.sentences():
             _warn(args, f"evaluation data: {sentence}")
         return found
@@ -177,7 +175,7 @@ class PRMTrainer(Trainer):
         if self.args.packing:
             rows = cast("StepDataset", self.train_dataset)
             shortest = sorted(range(len(rows.lengths)), key=lambda place: rows.lengths[place])[:3]
-            check_packing(self.model, self.readout, [rows.one(place) for place in shortest], self._plain)
+            check_packing(cast("Any", self.model), self.readout, [rows.one(place) for place in shortest], self._plain)
         return super().train(*args, **kwargs)
 
     def compute_loss(
@@ -210,8 +208,8 @@ class PRMTrainer(Trainer):
                 sets = {chooser: sets[chooser], **sets}
             return super().evaluate(cast("Any", sets), *args, **kwargs)
         if isinstance(given, str):
-            return super().evaluate(given, *args, **kwargs)
-        return super().evaluate(self._encode_eval(given, self.args), *args, **kwargs)
+            return super().evaluate(cast("Any", given), *args, **kwargs)
+        return super().evaluate(cast("Any", self._encode_eval(given, self.args)), *args, **kwargs)
 
     @torch.no_grad()
     def evaluation_loop(
@@ -233,7 +231,8 @@ class PRMTrainer(Trainer):
             known = (held["step_positions"] >= 0).sum(1).tolist()
             for place, values, count in zip(held["places"].tolist(), z.float().cpu().tolist(), known, strict=True):
                 logits[place] = values[:count]
-            self.control = self.callback_handler.on_prediction_step(self.args, self.state, self.control)
+            control = self.control  # type: ignore[has-type]
+            self.control = self.callback_handler.on_prediction_step(self.args, self.state, control)
         if self.args.world_size > 1:  # a set that does not divide by the processes is filled up with rows of its own
             logits = {place: values for part in cast("Any", gather_object([logits])) for place, values in part.items()}
         found = self._measure(data, [logits[place] for place in range(len(data))], metric_key_prefix)
@@ -257,7 +256,7 @@ class PRMTrainer(Trainer):
 
     def _evaluated(self) -> Any:
         """The model, wrapped as training left it, in evaluation."""
-        model = self._wrap_model(self.model, training=False)
+        model: Any = self._wrap_model(cast("Any", self.model), training=False)
         if not self.accelerator._models and model is self.model:
             model = self.accelerator.prepare_model(model, evaluation_mode=True)
         model.eval()
@@ -268,7 +267,7 @@ class PRMTrainer(Trainer):
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Any] | None = None) -> None:
         super()._save(output_dir, state_dict)
         if self.args.should_save:
-            folder = Path(output_dir or self.args.output_dir)
+            folder = Path(output_dir or str(self.args.output_dir))
             write_file(folder, self.file())
             self._write_card(folder)
 
@@ -296,17 +295,18 @@ class PRMTrainer(Trainer):
         )
 
     def _write_card(self, folder: Path) -> None:
-        name = self.args.hub_model_id or Path(self.args.output_dir).name
+        name = self.args.hub_model_id or Path(str(self.args.output_dir)).name
         (folder / "README.md").write_text(card(self.file(), name), encoding="utf-8")
 
     def create_model_card(self, *_: Any, **__: Any) -> None:
         """Write the card; ``push_to_hub`` calls this."""
         if self.is_world_process_zero():
-            self._write_card(Path(self.args.output_dir))
+            self._write_card(Path(str(self.args.output_dir)))
 
 
 def _batch_of(inputs: Mapping[str, Any]) -> StepBatch:
-    return StepBatch(**{name: inputs.get(name) for name in _BATCH})
+    held: dict[str, Any] = {name: inputs.get(name) for name in _BATCH}
+    return StepBatch(**held)
 
 
 def _warn(args: PRMConfig, sentence: str) -> None:

@@ -1,7 +1,6 @@
 """First-error credit: an outcome advantage that spares what came before the first wrong step."""
 
 # Tensors are named with their shapes: P prompts (groups), G completions of one, B = P·G, K steps, T tokens, N = G·K.
-# ruff: noqa: N806
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Outcome supervision: one reward a completion."""
 
 # Tensors are named with their shapes: P prompts (groups), G completions of one, B = P·G, K steps, T tokens, N = G·K.
-# ruff: noqa: N803, N806
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from markscheme.verifiers.rewards.code import CodeReward, OpenRLHFCodeReward
     from markscheme.verifiers.rewards.code import compute_score as verl_code_compute_score
     from markscheme.verifiers.rewards.code import reward_func as openrlhf_code_reward_func
+    from markscheme.verifiers.rewards.composite import CompositeReward
     from markscheme.verifiers.rewards.openrlhf import OpenRLHFReward
     from markscheme.verifiers.rewards.openrlhf import reward_func as openrlhf_reward_func
     from markscheme.verifiers.rewards.trl import MathReward
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BrokenVerifierAlarm": ("alarm", "BrokenVerifierAlarm"),
     "CodeReward": ("code", "CodeReward"),
+    "CompositeReward": ("composite", "CompositeReward"),
     "MathReward": ("trl", "MathReward"),
     "OpenRLHFCodeReward": ("code", "OpenRLHFCodeReward"),
     "OpenRLHFReward": ("openrlhf", "OpenRLHFReward"),
@@ -35,6 +37,7 @@ _HOMES = {
 __all__ = [
     "BrokenVerifierAlarm",
     "CodeReward",
+    "CompositeReward",
     "MathReward",
     "OpenRLHFCodeReward",
     "OpenRLHFReward",

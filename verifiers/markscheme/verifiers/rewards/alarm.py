@@ -59,6 +59,9 @@ class BrokenVerifierAlarm:
         thinking: whether the verifier was told that the prompt opens a ``<think>`` block, for the advice.
         name: what is watched, for the message.
 
+    Attributes:
+        messages: every warning given so far.
+
     Raises:
         ValueError: a window or a rate out of range.
     """
@@ -85,6 +88,7 @@ class BrokenVerifierAlarm:
         self.reading = reading
         self.thinking = thinking
         self.name = name
+        self.messages: list[str] = []
         self._seen: deque[Seen] = deque(maxlen=window)
         self._total = 0  # rewards ever seen
         self._left = 0  # rewards that have left the window …
@@ -122,14 +126,35 @@ class BrokenVerifierAlarm:
             for verdict, reward, completion, gold in zip(verdicts, scores, completions, golds, strict=True):
                 self._add(Seen(verdict, reward, shorten(completion), gold))
             message = self._judge()
+            if message is not None:
+                self.messages.append(message)
         if message is not None:
             warnings.warn(message, RewardAlarm, stacklevel=2)
         return message
 
+    def memory(self) -> dict[str, Any]:
+        """Return, as JSON values, what a resumed run needs: the counts, and what was told. The window is not kept."""
+        with self._lock:
+            return {
+                "total": self._total,
+                "left": self._left + len(self._seen),
+                "left_unscored": self._left_unscored + sum(map(_unscored, self._seen)),
+                "told_at": dict(self._told_at),
+                "messages": list(self.messages),
+            }
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        """Go on from ``memory``, with an empty window."""
+        with self._lock:
+            self._seen.clear()
+            self._total, self._left = memory["total"], memory["left"]
+            self._left_unscored = memory["left_unscored"]
+            self._told_at, self.messages = dict(memory["told_at"]), list(memory["messages"])
+
     def _add(self, one: Seen) -> None:
         if len(self._seen) == self.window:
             self._left += 1
-            self._left_unscored += self._seen[0].verdict.outcome in (Outcome.UNDECIDED, Outcome.BROKEN)
+            self._left_unscored += _unscored(self._seen[0])
         self._seen.append(one)
         self._total += 1
 
@@ -208,3 +233,7 @@ class BrokenVerifierAlarm:
             f"  its gold: {sample(one.gold)}\n"
             f"  its verdict: {one.verdict.outcome} ({one.verdict.reason}): {sample(one.verdict.detail)}"
         )
+
+
+def _unscored(one: Seen) -> bool:
+    return one.verdict.outcome in (Outcome.UNDECIDED, Outcome.BROKEN)

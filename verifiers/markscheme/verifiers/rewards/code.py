@@ -65,6 +65,11 @@ class CodeScorer:
             self.alarm.observe(verdicts, completions, [str(gold)[:_SHOWN] for gold in golds])
         return verdicts
 
+    def check(self, golds: Sequence[Any]) -> None:
+        """Read the cases of a data set. Raises DataError for the first that cannot be read, with its row in it."""
+        for row, gold in enumerate(golds):
+            self._read(gold, f"row {row} of the data set")
+
     def rewards(self, verdicts: Sequence[Verdict]) -> list[float | None]:
         """Return each verdict's reward: its score. BROKEN never has one."""
         return [verdict.score for verdict in verdicts]

@@ -102,13 +102,17 @@ class Scorer:
         zero = self.undecided == "zero"
         return [0.0 if zero and v.outcome is Outcome.UNDECIDED else v.score for v in verdicts]
 
+    def check(self, golds: Sequence[object]) -> None:
+        """Read the golds of a data set. Raises GoldError for those that cannot be read, with their rows in it."""
+        self._read_golds(golds, "")
+
     def _verify(self, completions: Sequence[str], golds: Sequence[str]) -> list[Verdict]:
         verifier = self.verifier
         if isinstance(verifier, MathVerifier):
             return list(verifier.verify_many(completions, golds, self.workers))
         return [verifier.verify(completion, gold) for completion, gold in zip(completions, golds, strict=True)]
 
-    def _read_golds(self, golds: Sequence[object]) -> list[str]:
+    def _read_golds(self, golds: Sequence[object], where: str = f" ({_WHERE})") -> list[str]:
         if not isinstance(self.verifier, MathVerifier):
             return [gold if isinstance(gold, str) else str(gold) for gold in golds]
         bad: list[tuple[int, str, str]] = []
@@ -118,7 +122,7 @@ class Scorer:
             try:
                 answers.append(self._read_gold(text))
             except GoldError as error:
-                bad.extend((row, text, f"{why} ({_WHERE})") for _, _, why in error.rows)
+                bad.extend((row, text, f"{why}{where}") for _, _, why in error.rows)
         if bad:
             raise GoldError(bad)
         return answers

@@ -39,6 +39,10 @@ class Judge(Protocol):
         """Return each verdict's reward."""
         ...
 
+    def check(self, golds: Sequence[Any]) -> None:
+        """Raise what `judge` would for golds that cannot be read."""
+        ...
+
 
 class TRLReward:
     """A reward function as TRL calls it, over anything that judges batches.
@@ -92,6 +96,18 @@ class TRLReward:
         if log_metric is not None and verdicts:
             self._log_rates(verdicts, log_metric)
         return self.scorer.rewards(verdicts)
+
+    def check(self, columns: Mapping[str, Sequence[object]]) -> None:
+        """Read every gold of a data set, before anything is generated for it.
+
+        Args:
+            columns: the data set's columns.
+
+        Raises:
+            DataError: the gold column is not there.
+            GoldError: golds that cannot be read, all with their rows; a DataError where the golds are cases.
+        """
+        self.scorer.check(self._golds(columns))
 
     def _golds(self, columns: Mapping[str, Sequence[object]]) -> Sequence[object]:
         for name in self._columns:

@@ -57,7 +57,7 @@ class Rollouts:
     def _batch(self, texts: Sequence[str]) -> list[str]:
         encoded = self.tokenizer(list(texts), return_tensors="pt", padding=True)
         written = min(len(text.partition(":")[2]) for text in texts)
-        config = GenerationConfig(  # type: ignore[no-untyped-call]
+        config = GenerationConfig(
             max_new_tokens=max(1, self.limit - written),
             do_sample=True,
             temperature=1.0,

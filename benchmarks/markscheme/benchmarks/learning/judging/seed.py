@@ -116,7 +116,7 @@ class SeedRun:
     def _model(self) -> LlamaForCausalLM:
         torch.set_num_threads(1)
         model: LlamaForCausalLM = LlamaForCausalLM.from_pretrained(self.folder / "policy")
-        return model.eval()  # type: ignore[no-untyped-call, no-any-return]
+        return model.eval()
 
     def _rollouts(self) -> Rollouts:
         return Rollouts(self._model(), self.tokenizer, self.settings.limit, self.seed)

@@ -76,7 +76,7 @@ def likelihood_scorer(model: object, tokenizer: PreTrainedTokenizerFast, *, mean
     """The policy's own probabilities of a step's tokens, with no training."""
     encoder = StepEncoder(tokenizer, template="plain", separator="\n", prompt_separator="", separator_in_step="allow")
     return LikelihoodScorer(
-        model,  # type: ignore[arg-type]
+        model,
         tokenizer,
         encoder=encoder,
         reduce="mean" if mean else "min",

@@ -1,0 +1,127 @@
+"""Two real processes: the recipe's module under torchrun, plain, and sharded by FSDP2 and DeepSpeed's ZeRO-3."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tinyrecipes import MARKS, NEEDED, environment_of, write_recipe
+
+pytestmark = MARKS
+torch = pytest.importorskip("torch", reason=NEEDED)
+pytest.importorskip("trl", reason=NEEDED)
+
+from tinymodels import save_policy  # noqa: E402
+
+ON_CPU = """
+# accelerate shards on accelerators alone. Told that this is one, it does the same on CPUs, over gloo.
+import torch
+from accelerate import state
+from accelerate.utils import DistributedType
+
+state.PartialState._prepare_backend = lambda *_, **__: ("gloo", DistributedType.MULTI_GPU)
+state.PartialState.set_device = lambda self: setattr(self, "device", torch.device("cpu"))
+
+from markscheme.trainer.train import main
+main()
+"""
+REPORT = """
+import json, os
+from transformers import TrainerCallback
+
+class Report(TrainerCallback):
+    def on_train_end(self, args, state, control, **_):
+        with open(f"report-{args.process_index}.json", "w") as file:
+            json.dump({"world": args.world_size, "logs": state.log_history}, file)
+"""
+
+
+def run(folder: Path, start: list[str], recipe: Path, environment: dict[str, str]) -> list[dict[str, Any]]:
+    """Run a recipe in two processes; return what each reports."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0", *start]
+    done = subprocess.run(
+        [*command, "--config", str(recipe)],
+        cwd=folder,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore", **environment},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return [json.loads((folder / f"report-{rank}.json").read_text()) for rank in range(2)]
+
+
+def prepare(folder: Path, **given: Any) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "reporting.py").write_text(REPORT)
+    policy = save_policy(folder / "policy", hidden=16, layers=1)
+    callbacks = ["reward_ema", {"name": "broken_verifier", "action": "stop", "window": 8}, "reporting.py:Report"]
+    more = {
+        "per_device_train_batch_size": 4,
+        "step_reward": "mine.py:steps",
+        "supervision": "both",
+        "credit": "min",
+        "callbacks": callbacks,
+        "num_generations": 8,  # a group spans both processes
+        "max_steps": 2,
+    }
+    return write_recipe(folder, policy, **{**more, **given})
+
+
+def test_two_processes(tmp_path: Path) -> None:
+    recipe = prepare(tmp_path)
+    reports = run(tmp_path, ["-m", "markscheme.trainer.train"], recipe, {"ACCELERATE_USE_CPU": "1"})
+    assert [one["world"] for one in reports] == [2, 2]
+    rewards = [[entry["reward"] for entry in one["logs"] if "reward" in entry] for one in reports]
+    assert len(rewards[0]) == 2
+    assert rewards[0] == rewards[1]
+    assert (tmp_path / "out" / "recipe.yaml").is_file()
+
+
+def test_an_alarm_of_one_process_ends_both(tmp_path: Path) -> None:
+    """The reward is constant on the second process alone."""
+    recipe = prepare(tmp_path, reward_funcs=["half.py:half"], max_steps=20, supervision="outcome")
+    (tmp_path / "half.py").write_text(
+        "import os\n"
+        "def half(completion_ids, **_):\n"
+        "    broken = os.environ['RANK'] == '1'\n"
+        "    return [0.5 if broken else sum(ids) % 7 / 6 + row for row, ids in enumerate(completion_ids)]\n"
+    )
+    reports = run(tmp_path, ["-m", "markscheme.trainer.train"], recipe, {"ACCELERATE_USE_CPU": "1"})
+    steps = [max(entry["step"] for entry in one["logs"]) for one in reports]
+    assert steps == [2, 2], "two steps of four completions fill the window of eight"
+    alarms = [[entry["reward_alarms"] for entry in one["logs"] if "reward_alarms" in entry] for one in reports]
+    assert alarms == [[0, 1], [0, 1]]
+
+
+def weights(folder: Path) -> dict[str, Any]:
+    from safetensors.torch import load_file  # noqa: PLC0415
+
+    return load_file(folder / "out" / "model.safetensors")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", ["fsdp2", "zero3"])
+def test_sharded_runs_give_the_weights_of_a_plain_one(name: str, tmp_path: Path) -> None:
+    """With the environment that ``accelerate launch`` makes of the example, but for bf16, which CPUs are slow in."""
+    if name == "zero3" and find_spec("deepspeed") is None:
+        pytest.skip("needs DeepSpeed: pip install deepspeed")
+    given = {"gradient_checkpointing": True, "callbacks": ["reporting.py:Report"]}
+    plain = prepare(tmp_path / "plain", **given)
+    run(plain.parent, ["-m", "markscheme.trainer.train"], plain, {"ACCELERATE_USE_CPU": "1"})
+    sharded = prepare(tmp_path / "sharded", **given, use_cpu=False)
+    (sharded.parent / "on_cpu.py").write_text(ON_CPU)
+    environment = {**environment_of(f"{name}.yaml"), "ACCELERATE_MIXED_PRECISION": "no", "DS_ACCELERATOR": "cpu"}
+    reports = run(sharded.parent, ["on_cpu.py"], sharded, environment)
+    assert reports[0]["world"] == 2
+    expected, found = weights(plain.parent), weights(sharded.parent)
+    for key, tensor in expected.items():
+        assert torch.allclose(found[key].float(), tensor, rtol=0, atol=1e-6), key
