@@ -26,6 +26,7 @@ from markscheme.verifiers.code import CodeVerifier
 from markscheme.verifiers.code.sandbox import capabilities
 
 CPU_MS = 150.0  # three times the benchmark's bound: a busy host makes all dearer, by half
+TRIES = 3  # the least counts: other threads of the process that tests run in are measured with it
 
 
 @pytest.fixture(scope="module", params=[3, 2])
@@ -40,7 +41,10 @@ def judge(request: pytest.FixtureRequest) -> Iterator[CodeVerifier]:
 def test_hostile_results(judge: CodeVerifier, name: str) -> None:
     for way in WAYS:
         for judged in ("calls", "tests"):
-            cost = measure(judge, name, way, judged, 1.0 if way == "frame" else 0.03)  # type: ignore[arg-type]
+            for _ in range(TRIES):
+                cost = measure(judge, name, way, judged, 1.0 if way == "frame" else 0.03)  # type: ignore[arg-type]
+                if cost.cpu_ms < CPU_MS:
+                    break
             assert cost.outcome == "incorrect", cost
             assert cost.mib < MOST_MIB, cost
             assert cost.cpu_ms < CPU_MS, cost

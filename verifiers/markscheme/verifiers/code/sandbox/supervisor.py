@@ -214,9 +214,9 @@ class Zygote:
                 return RunOutcome.MEMORY
             if used.threads > limits.processes + MORE_THREADS or job.cancelled.is_set():
                 return RunOutcome.RUNTIME_ERROR
-            # A tenth of the time so far, yet no later than the first limit that may be met.
+            # A quarter of the time so far, yet no later than the first limit that may be met.
             soonest = min((limits.cpu_seconds - used.cpu) / max(1, used.threads), limits.idle_seconds - idle)
-            pause = _SLICE if many else max(_SLICE, min(_LONG_SLICE, wall / 10, soonest, limits.wall_seconds - wall))
+            pause = _SLICE if many else max(_SLICE, min(_LONG_SLICE, wall / 4, soonest, limits.wall_seconds - wall))
             if poll.poll(int(pause * 1000)):
                 return None
 
