@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -33,12 +32,10 @@ def pytest_configure(config: pytest.Config) -> None:
     import_module("trl.import_utils").__getattr__ = asked_of_another_release  # type: ignore[attr-defined]
     if arm == "trl":
         return
-    from markscheme.trainer import ProcessGRPOConfig, ProcessGRPOTrainer  # noqa: PLC0415
+    from peersettings import PeerConfig  # noqa: PLC0415
 
-    @dataclass
-    class Settings(ProcessGRPOConfig):
-        use_bias_correction_kl: bool = True  # the one default that differs
+    from markscheme.trainer import ProcessGRPOTrainer  # noqa: PLC0415
 
     trl.GRPOTrainer = ProcessGRPOTrainer
     if arm == "both":
-        trl.GRPOConfig = Settings
+        trl.GRPOConfig = PeerConfig

@@ -13,22 +13,23 @@ import pytest
 
 from tinytraining import MARKS
 
+import tinyranks  # isort: skip
+
 torch = pytest.importorskip("torch")
 pytestmark = MARKS
 
-SCRIPT = Path(__file__).with_name("ranks.py")
-TESTS = Path(__file__).parents[2]
+SCRIPT = Path(tinyranks.__file__)
 LOSSES = ["grpo", "dapo", "dr_grpo", "bnpo"]
 
 
-def results(policy: Path, folder: Path, ranks: int) -> dict[str, Any]:
+def under_torchrun(policy: Path, folder: Path, ranks: int) -> dict[str, Any]:
     output = folder / f"{ranks}.pt"
-    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks)] if ranks > 1 else []
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks)]
     environment = {
         **os.environ,
         "ACCELERATE_USE_CPU": "1",  # `accelerate launch` would start one process, silently
         "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, sys.path)]),
+        "PYTHONPATH": os.pathsep.join([str(SCRIPT.parent), *filter(None, sys.path)]),
     }
     command = [sys.executable, *launcher, str(SCRIPT), str(policy), str(output), str(ranks)]
     with (folder / f"{ranks}.log").open("w+") as log:
@@ -45,7 +46,10 @@ def results(policy: Path, folder: Path, ranks: int) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def both(policy: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, Any]]:
     folder = tmp_path_factory.mktemp("ranks")
-    return results(policy, folder, 1), results(policy, folder, 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
+        one = tinyranks.alone(policy, folder / "alone")
+    return one, under_torchrun(policy, folder, 2)
 
 
 def test_there_are_two_ranks(both: Any) -> None:

@@ -1,4 +1,4 @@
-"""One optimiser step of each arm, run under torchrun or alone: `ranks.py POLICY OUTPUT RANKS`.
+"""One optimiser step of each arm, for several ranks under torchrun: `tinyranks.py POLICY OUTPUT RANKS`.
 
 The completions depend on the global row alone, so that any number of ranks sees the same. Plain gradient descent with
 rate 1 makes the change of the weights the gradient.
@@ -107,20 +107,22 @@ def taken_up(policy: Path, folder: Path) -> dict[str, Any]:
     return {"world": again.accelerator.num_processes, "whole": losses(whole), "again": losses(again)}
 
 
+def alone(policy: Path, folder: Path) -> dict[str, Any]:
+    """What the arms that are not culled give in this one process."""
+    return {name: arm(policy, folder, given) for name, given in ARMS.items() if "culled" not in name}
+
+
 def main(policy: str, output: str, ranks: str) -> None:
     os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
-    assert int(os.environ.get("WORLD_SIZE", "1")) == int(ranks)
+    assert int(os.environ["WORLD_SIZE"]) == int(ranks)
     results = {}
     for name, given in ARMS.items():
         place = (Path(policy), Path(output).parent / "run", given)
-        if "culled" not in name:
-            results[name] = arm(*place)
-        elif int(ranks) > 1:
-            results[name] = arm(*place)
+        results[name] = arm(*place)
+        if "culled" in name:
             results[f"{name}, not culled"] = with_trls_loss(*place)
-    if int(ranks) > 1:
-        results["taken up"] = taken_up(Path(policy), Path(output).parent / "resumed")
-    if int(os.environ.get("RANK", "0")) == 0:
+    results["taken up"] = taken_up(Path(policy), Path(output).parent / "resumed")
+    if int(os.environ["RANK"]) == 0:
         torch.save(results, output)
 
 
