@@ -19,7 +19,7 @@ from markscheme.trainer.parts import check_rows, make  # noqa: E402
 from markscheme.trainer.preview import dry_run, memory_of  # noqa: E402
 from markscheme.trainer.rows import load  # noqa: E402
 from markscheme.verifiers.errors import DataError, GoldError, TrainerConfigError  # noqa: E402
-from tinymodels import save_policy  # noqa: E402
+from tinymodels import character_tokenizer, save_policy  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,7 @@ def test_a_run_with_everything(policy: Path, tmp_path: Path) -> None:
     names = [type(one).__name__ for one in trainer.callback_handler.callbacks[:3]]
     assert names == ["RewardEMACallback", "BrokenVerifierCallback", "EarlyStoppingOnPlateau"], "before the reporters"
     assert set(trainer.callback_handler.callbacks[1].alarms) == {"math_reward", "length", "steps"}
-    prompt = trainer._logs["prompt"][0]
-    assert prompt.startswith("<s>Answer.\n<u>"), prompt
+    assert [message["role"] for message in trainer._logs["prompt"][0]] == ["system", "user"]
     assert (tmp_path / "out" / "model.safetensors").is_file()
     kept = recipe.parse(["--config", str(tmp_path / "out" / launch.KEPT)])
     assert kept.training.credit == "min"
@@ -235,6 +234,39 @@ def test_golds_are_read_before_anything_is_generated(policy: Path, tmp_path: Pat
 def test_faults_in_names(policy: Path, tmp_path: Path, given: dict[str, Any], message: str) -> None:
     with pytest.raises(TrainerConfigError, match=message):
         make(parsed(tmp_path, policy, **given))
+
+
+def test_step_rewards_of_equations(policy: Path, tmp_path: Path) -> None:
+    from markscheme.trainer import StepReward  # noqa: PLC0415
+
+    given = {"name": "equations", "splitter": "\n", "wrong": -1.0, "max_claims": 5}
+    found = parsed(tmp_path, policy, step_reward=given, callbacks=[])
+    tokenizer = character_tokenizer()
+    steps: Any = make(found, tokenizer).steps
+    assert isinstance(steps, StepReward)
+    assert steps._judge.max_claims == 5
+    ids = tokenizer("2+2=4\n3+3=7\nso it is").input_ids
+    assert steps(completions=["2+2=4\n3+3=7\nso it is"], completion_ids=[ids]) == [[(5, 1.0), (11, -1.0), (19, None)]]
+    with pytest.raises(
+        TrainerConfigError, match=r"step_reward: .*takes no argument 'max_clams': did you mean 'max_claims'"
+    ):
+        make(parsed(tmp_path, policy, step_reward={"name": "equations", "max_clams": 5}), tokenizer)
+
+
+def test_composites(policy: Path, tmp_path: Path) -> None:
+    inner = {"name": "composite", "parts": [f"{tmp_path / 'mine.py'}:length", "think_format_reward"]}
+    parts = [{"name": "math", "weight": 2.0, "reading": "auto"}, {**inner, "weight": -1.0}]
+    found = parsed(tmp_path, policy, reward_funcs=[{"name": "composite", "parts": parts, "combine": "sum"}])
+    made = make(found)
+    (reward,) = made.rewards
+    assert [weight for _, weight in reward.parts] == [2.0, -1.0]
+    assert reward.combine == "sum"
+    assert made.callbacks[1].alarms["composite_reward"] is reward.parts[0][0].scorer.alarm, "the alarm inside is heard"
+    check_rows(made, load(found)[0])
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"question": "1+1", "answer": "$$("}\n')
+    with pytest.raises(GoldError):
+        check_rows(made, load(found)[0])
 
 
 def test_step_rewards_from_a_rollouts_field(policy: Path, tmp_path: Path) -> None:

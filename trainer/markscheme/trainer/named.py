@@ -29,8 +29,28 @@ REWARDS = {
 }
 """Reward functions: ours, and those that TRL's own script knows."""
 
-STEP_VERIFIERS = {"equations": "markscheme.verifiers.steps:EquationStepVerifier"}
-"""What judges steps for a ``StepReward``."""
+
+class StepSource(NamedTuple):
+    """A step reward that is made of a judge.
+
+    Attributes:
+        judge: what judges.
+        reward: what makes step rewards of its judgements.
+        slot: the reward's argument that takes the judge.
+    """
+
+    judge: str
+    reward: str
+    slot: str
+
+
+STEPS = {
+    "equations": StepSource(
+        "markscheme.verifiers.steps:EquationStepVerifier", "markscheme.trainer:StepReward", "verifier_or_callable"
+    ),
+    "prm": StepSource("markscheme.prm.scoring:PRMScorer.from_pretrained", "markscheme.trainer:PRMStepReward", "scorer"),
+}
+"""Step rewards. Arguments of the reward (``splitter`` …) and of the judge (``folder`` …) are written side by side."""
 
 CALLBACKS = {
     "broken_verifier": "markscheme.trainer:BrokenVerifierCallback",
@@ -41,8 +61,10 @@ CALLBACKS = {
 
 _NESTED = {
     "alarm": "markscheme.verifiers.rewards:BrokenVerifierAlarm",
+    "guards": "markscheme.trainer.prm_reward:Guards",
     "limits": "markscheme.verifiers.code:Limits",
     "policy": "markscheme.verifiers:Policy",
+    "splitter": "markscheme.prm:StepSplitter",
 }
 """Arguments that are objects of ours and may be written as a mapping."""
 
@@ -82,11 +104,17 @@ def read_spec(value: Any, where: str) -> Spec:
     )
 
 
-def build(spec: Spec, known: Mapping[str, str], **extra: Any) -> Any:
+def build(spec: Spec, known: Mapping[str, str], *, call: bool = False, **extra: Any) -> Any:
     """Return the object that ``spec`` names.
 
     A class is called with the arguments, a function with arguments likewise (it makes the object), and a function
-    without is the object itself. ``extra`` holds arguments that are passed to what takes them.
+    without is the object itself.
+
+    Args:
+        spec: the name and its arguments.
+        known: names, and what they stand for.
+        call: call a function without arguments too.
+        extra: arguments that are passed if they are taken.
 
     Raises:
         TrainerConfigError: there is no such name, it does not take the arguments, or it refuses their values.
@@ -94,7 +122,7 @@ def build(spec: Spec, known: Mapping[str, str], **extra: Any) -> Any:
     found = locate(spec, known)
     taken = _parameters(found)
     extra = {key: value for key, value in extra.items() if key in taken and key not in spec.arguments}
-    if not inspect.isclass(found) and not spec.arguments and not extra:
+    if not inspect.isclass(found) and not spec.arguments and not extra and not call:
         return found
     if not callable(found):
         raise TrainerConfigError(f"{spec.where}: {spec.name} is no class or function, and takes no arguments")

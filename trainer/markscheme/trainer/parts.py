@@ -7,14 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from markscheme.trainer.named import CALLBACKS, REWARDS, STEP_VERIFIERS, Spec, build, locate, read_spec
+from markscheme.trainer.named import CALLBACKS, REWARDS, STEPS, Spec, build, locate, read_spec
 from markscheme.trainer.recipe import Recipe
 from markscheme.trainer.watch import BrokenVerifierCallback
 from markscheme.verifiers.errors import TrainerConfigError
 from markscheme.verifiers.rewards.trl import TRLReward
-
-STEP_ARGUMENTS = ("splitter", "right", "wrong", "no_claim")
-"""Arguments of a step reward that are those of `StepReward`; all others are its verifier's."""
 
 
 @dataclass(slots=True)
@@ -107,7 +104,7 @@ def _rewards(recipe: Recipe, parts: Parts) -> None:
         weighted |= "weight" in spec.arguments
         weights.append(_number(spec.arguments.pop("weight", 1.0), f"{spec.where}: weight"))
         parts.rewards.append(_composite(spec) if spec.name == "composite" else build(spec, REWARDS))
-    if not parts.rewards and recipe.training.supervision != "process":
+    if not parts.rewards:
         raise TrainerConfigError("no reward: set reward_funcs, for example reward_funcs: [math]")
     if weighted and recipe.training.reward_weights is not None:
         raise TrainerConfigError(
@@ -134,21 +131,15 @@ def _composite(spec: Spec) -> Any:
 def _step_reward(spec: Spec, tokenizer: Any) -> Any:
     if spec.name.startswith("field:"):
         return spec.name.removeprefix("field:")
-    if spec.name in STEP_VERIFIERS:
-        return _judged_steps(spec, tokenizer)
-    return build(spec, {}, tokenizer=tokenizer)
-
-
-def _judged_steps(spec: Spec, tokenizer: Any) -> Any:
-    from markscheme.trainer import StepReward  # noqa: PLC0415 - part of the trainer that needs `prm`
-
-    taken = set(inspect.signature(StepReward).parameters) & set(STEP_ARGUMENTS)
+    if spec.name not in STEPS:
+        known = {name: source.judge for name, source in STEPS.items()}
+        return build(spec, known, tokenizer=tokenizer)
+    source = STEPS[spec.name]
+    taken = set(inspect.signature(locate(Spec(source.reward, {}, spec.where), {})).parameters) - {source.slot, "name"}
     own = {key: value for key, value in spec.arguments.items() if key in taken}
-    verifier = {key: value for key, value in spec.arguments.items() if key not in taken}
-    judge = build(Spec(spec.name, verifier, spec.where), STEP_VERIFIERS)
-    return build(
-        Spec("markscheme.trainer:StepReward", own, spec.where), {}, verifier_or_callable=judge, tokenizer=tokenizer
-    )
+    others = {key: value for key, value in spec.arguments.items() if key not in taken}
+    judge = build(Spec(source.judge, others, spec.where), {}, call=True)
+    return build(Spec(source.reward, own, spec.where), {}, **{source.slot: judge, "tokenizer": tokenizer})
 
 
 def _flat(functions: list[Any]) -> list[Any]:

@@ -66,8 +66,8 @@ class RecipeArguments(ScriptArguments):
     step_reward: dict[str, Any] | str | None = field(
         default=None,
         metadata={
-            "help": "Rewards of steps: equations, module:attribute or file.py:attribute, with arguments as for "
-            "reward_funcs; or field:NAME for what the rollout function returns under that name."
+            "help": "Rewards of steps: equations, prm (with folder: its judge), module:attribute or file.py:attribute, "
+            "with arguments as for reward_funcs; or field:NAME for what the rollout function returns under that name."
         },
     )
     callbacks: list[str] = field(
