@@ -28,7 +28,8 @@ from markscheme.benchmarks.learning.judging.settings import FULL, QUICK, Setting
 from markscheme.benchmarks.learning.policy import quiet
 from markscheme.verifiers.errors import MarkschemeError
 
-SEEDS = 3
+SEEDS = (2, 3, 4)
+"""Settings were chosen on seed 1."""
 MODULE = "markscheme.benchmarks.learning.prm_arithmetic"
 
 
@@ -53,7 +54,7 @@ def run(
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="every part in half a minute; nothing is learnt")
-    parser.add_argument("--seeds", type=int, metavar="N", help=f"how many (default {SEEDS}; quick: 1)")
+    parser.add_argument("--seeds", type=int, metavar="N", help=f"how many (default {len(SEEDS)}; quick: 1)")
     parser.add_argument("--work", type=Path, default=Path("out/prm"), metavar="FOLDER", help="default out/prm")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where the report goes (default: the work folder)")
     return parser
@@ -63,14 +64,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Return its exit status: 0, or 2 where something is wrong with the input."""
     parser = _parser()
     chosen = parser.parse_args(arguments)
-    seeds = chosen.seeds or (1 if chosen.quick else SEEDS)
+    seeds = chosen.seeds or (1 if chosen.quick else len(SEEDS))
     if seeds < 1:
         parser.error(f"--seeds must be at least 1, not {seeds}")
     command = f"python -m {MODULE}" + (" --quick" if chosen.quick else "")
     command += f" --seeds {chosen.seeds}" if chosen.seeds else ""
     settings = QUICK if chosen.quick else FULL
     try:
-        found = report(run(settings, range(1, seeds + 1), chosen.work), settings, command)
+        found = report(run(settings, range(SEEDS[0], SEEDS[0] + seeds), chosen.work), settings, command)
         out = chosen.out or chosen.work
         write(found, out)
         plot(found, out / "prm_arithmetic.png")

@@ -27,7 +27,8 @@ class Settings:
         rollouts: a prefix.
         share: of right rollouts that makes a step right.
         width: units of the judges' hidden layer.
-        epochs: over the labelled solutions.
+        temperature: of the soft minimum over a step's tokens.
+        epochs: over the labelled solutions, 16 of them an update.
         rate: the judges' peak learning rate.
     """
 
@@ -37,18 +38,19 @@ class Settings:
             misconceived=0.12, wrong=0.45, other=0.1, slip=0.02, shortcut=0.0, shortcut_slip=0.0, idle=0.0
         )
     )
-    sft_steps: int = 1200
+    sft_steps: int = 1000
     sft_rate: float = 5e-3
     train: int = 1000
-    dev: int = 200
+    dev: int = 150
     test: int = 400
     problems: int = 150
     samples: int = 8
     rollouts: int = 8
-    share: float = 0.5
-    width: int = 128
-    epochs: int = 30
-    rate: float = 3e-3
+    share: float = 0.25
+    width: int = 256
+    temperature: float = 0.3
+    epochs: int = 16
+    rate: float = 2e-3
 
     @property
     def limit(self) -> int:
@@ -62,6 +64,6 @@ class Settings:
 
 FULL = Settings()
 QUICK = Settings(
-    length=2, sft_steps=60, train=48, dev=24, test=24, problems=6, samples=4, rollouts=2, share=0.5, width=16, epochs=2
+    length=2, sft_steps=60, train=48, dev=24, test=24, problems=6, samples=4, rollouts=2, width=16, epochs=2
 )
 """For tests: every part runs, nothing is learnt."""
