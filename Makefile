@@ -26,8 +26,9 @@ $(VENV)/.test-stamp: $(BIN)/markscheme $(FULL)
 	$(PIP) install -c $(FULL) -e '.[train,bench,serve]' --group dev
 	touch $@
 
+# A process a processor; the tests of a file stay together, since they share what is dear to make.
 test: $(VENV)/.test-stamp
-	$(BIN)/python -m pytest -q -m "not soak"
+	$(BIN)/python -m pytest -q -m "not soak" -n auto --dist loadfile
 
 check: $(VENV)/.test-stamp
 	$(BIN)/ruff check .

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -140,7 +141,16 @@ def test_an_interrupt_of_the_real_processes_leaves_whole_lines(tmp_path: Path, w
     path, out = write_jsonl(tmp_path / "r.jsonl", ROWS * 10_000), tmp_path / "v.jsonl"
     command = [sys.executable, "-m", "markscheme.cli", "grade", str(path), "-o", str(out), "--workers", workers]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as process:
+    # A shell starts what runs in its background with the interrupt ignored, which these would inherit.
+    heard = functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    with subprocess.Popen(
+        command,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        start_new_session=True,
+        preexec_fn=heard,  # noqa: PLW1509
+    ) as process:
         while not out.exists() or out.stat().st_size < 10_000:
             assert process.poll() is None
             time.sleep(0.01)

@@ -45,7 +45,7 @@ def shown(tokenizer: Any, ids: list[int]) -> str:
         (re.compile(r"(?=\(\d\))"), "so (1) a (2) b", ["so", "(1) a", "(2) b"]),
         (lambda text: [m.span() for m in re.finditer(r"[^.]+\.", text)], "One. Two. rest", ["One.", "Two."]),
     ],
-    ids=lambda value: repr(value)[:30],
+    ids=lambda value: "callable" if callable(value) else repr(value)[:30],
 )  # fmt: skip
 def test_steps_of_a_text(pattern: Any, text: str, steps: list[str]) -> None:
     splitter = StepSplitter(pattern)
@@ -69,7 +69,7 @@ def test_a_separator_parts_as_split_does(steps: list[str]) -> None:
         (lambda text: [(0, len(text))], "a\n\n", True),
         ("\n\n", "", True),
     ],
-    ids=lambda value: repr(value)[:20],
+    ids=lambda value: "callable" if callable(value) else repr(value)[:20],
 )
 def test_whether_the_last_step_may_go_on(pattern: Any, text: str, is_open: bool) -> None:  # noqa: FBT001
     assert StepSplitter(pattern).is_open(text) is is_open

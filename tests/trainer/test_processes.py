@@ -45,7 +45,7 @@ class Report(TrainerCallback):
 
 def run(folder: Path, start: list[str], recipe: Path, environment: dict[str, str]) -> list[dict[str, Any]]:
     """Run a recipe in two processes; return what each reports."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0", *start]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", *start]
     done = subprocess.run(
         [*command, "--config", str(recipe)],
         cwd=folder,

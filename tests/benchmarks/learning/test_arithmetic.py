@@ -118,6 +118,22 @@ def test_the_best_rate_is_chosen_and_the_smaller_of_equals(work: Path) -> None:
     assert chosen_rates(done, QUICK)["min"] == QUICK.rates[0]
 
 
+def test_options_are_in_the_command_that_is_reported(work: Path) -> None:
+    options = ["--seeds", "2", "--rates", "2e-3", "1e-3", "2e-3", "--tune-seeds", "101"]
+    out = work / "options"
+    assert main(["--quick", *options, "--report-only", "--work", str(work), "--out", str(out)]) == 0
+    figures = json.loads((out / "arithmetic.json").read_text())
+    assert figures["command"].endswith("arithmetic --quick --seeds 2 --rates 0.001 0.002 --tune-seeds 101")
+    assert figures["arms"] == json.loads((work / "arithmetic.json").read_text())["arms"]
+
+
+def test_units_that_the_report_does_not_rest_on_are_not_in_its_cost(work: Path) -> None:
+    done = units(work)
+    cost = report(done, QUICK, "c")["cpu_s"]
+    done["sum/1/0.5"] = {**next(iter(done.values())), "cpu_s": 1e6}
+    assert report(done, QUICK, "c")["cpu_s"] == cost
+
+
 def test_only_seeds_with_every_arm_are_reported(work: Path) -> None:
     done = units(work)
     rates = chosen_rates(done, QUICK)
@@ -133,5 +149,11 @@ def test_bad_input_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit):
         main(["--workers", "0"])
     assert "--workers must be at least 1" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--tune-seeds", "101", "3"])
+    assert "--tune-seeds: 3 is a seed that is reported" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--rates", "1e-3", "0"])
+    assert "--rates must be above 0, not 0" in capsys.readouterr().err
     assert main(["--quick", "--report-only", "--work", str(tmp_path)]) == 2
     assert "the run holds no unit rejection/101/0.001: run again without --report-only" in capsys.readouterr().err

@@ -75,6 +75,20 @@ def test_two_tokens_are_read_from_any_language_model(tmp_path, kind, shift):
         assert found[: len(expected)].tolist() == pytest.approx(expected, abs=1e-5)
 
 
+def test_scoring_takes_two_columns_of_the_vocabulary_and_training_what_it_must(tmp_path, monkeypatch):
+    model = AutoModelForCausalLM.from_pretrained(folder(tmp_path, "llama")).eval()
+    widths = []
+    forward = model.lm_head.forward
+    monkeypatch.setattr(model.lm_head, "forward", lambda hidden: (widths.append(hidden.shape[1]), forward(hidden))[1])
+    batch = padded(ROWS, 2)
+    trained = LMReadout(7, 9)(model, batch)
+    assert widths == [3], "the columns 6, 9 and 13 of 14"
+    with torch.no_grad():
+        scored = LMReadout(7, 9)(model, batch)
+    assert widths == [3], "the head as a whole is not run"
+    assert torch.allclose(scored, trained, atol=1e-6)
+
+
 @torch.no_grad()
 def test_a_pair_head_sees_the_state_before_each_token_and_the_token(tmp_path):
     """Against a loop over tokens that builds [h of the token before; embedding of the token] by hand."""

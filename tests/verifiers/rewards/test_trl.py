@@ -241,6 +241,7 @@ def test_exported_names() -> None:
     assert {name: getattr(rewards, name).__module__.rpartition(".")[2] for name in rewards.__all__} == {
         "BrokenVerifierAlarm": "alarm",
         "CodeReward": "code",
+        "CompositeReward": "composite",
         "MathReward": "trl",
         "OpenRLHFCodeReward": "code",
         "OpenRLHFReward": "openrlhf",

@@ -34,7 +34,7 @@ class FieldParser(TrlParser):
 
     def __init__(self, kinds: Iterable[type]) -> None:
         self.kinds = tuple(kinds)
-        super().__init__([*self.kinds], prog="markscheme train", add_help=False, allow_abbrev=False)  # type: ignore[list-item]
+        super().__init__([*self.kinds], prog="markscheme train", add_help=False, allow_abbrev=False)
         self.options: dict[str, argparse.Action] = {}
         for action in self._actions:
             self.options.setdefault(action.dest, action)

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from markscheme.verifiers.policy import Policy
     from markscheme.verifiers.protocol import Verifier
     from markscheme.verifiers.reading import Reading, read_answer
+    from markscheme.verifiers.steps.verdicts import ClaimOutcome, StepClaim, StepOutcome, StepVerdict
+    from markscheme.verifiers.steps.verifier import EquationStepVerifier
     from markscheme.verifiers.verdict import Outcome, Reason, Verdict
 
 _HOMES = {
+    "ClaimOutcome": "steps.verdicts",
     "CodeVerifier": "code.verifier",
     "DataError": "errors",
+    "EquationStepVerifier": "steps.verifier",
     "Gold": "golds",
     "GoldError": "errors",
     "MarkschemeError": "errors",
@@ -32,6 +36,9 @@ _HOMES = {
     "ReadAnswer": "place",
     "Reading": "reading",
     "Reason": "verdict",
+    "StepClaim": "steps.verdicts",
+    "StepOutcome": "steps.verdicts",
+    "StepVerdict": "steps.verdicts",
     "Verdict": "verdict",
     "Verifier": "protocol",
     "WorkerError": "errors",
@@ -41,8 +48,10 @@ _HOMES = {
 }
 
 __all__ = [
+    "ClaimOutcome",
     "CodeVerifier",
     "DataError",
+    "EquationStepVerifier",
     "Gold",
     "GoldError",
     "MarkschemeError",
@@ -53,6 +62,9 @@ __all__ = [
     "ReadAnswer",
     "Reading",
     "Reason",
+    "StepClaim",
+    "StepOutcome",
+    "StepVerdict",
     "Verdict",
     "Verifier",
     "WorkerError",

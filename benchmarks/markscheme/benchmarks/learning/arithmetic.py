@@ -31,6 +31,8 @@ from markscheme.benchmarks.learning.settings import FULL, QUICK, Settings
 from markscheme.benchmarks.learning.units import Unit
 from markscheme.verifiers.errors import MarkschemeError
 
+COMMAND = "python -m markscheme.benchmarks.learning.arithmetic"
+
 
 def run(settings: Settings, log: Log, *, workers: int, console: Console | None = None) -> dict[str, float]:
     """Run what the log does not hold yet. Return each trained arm's learning rate."""
@@ -54,9 +56,11 @@ def run(settings: Settings, log: Log, *, workers: int, console: Console | None =
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m markscheme.benchmarks.learning.arithmetic", description=__doc__)
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("--quick", action="store_true", help="every part in a minute; nothing is learnt")
     parser.add_argument("--seeds", type=int, metavar="N", help="seeds to report (default 8; quick: 2)")
+    parser.add_argument("--rates", type=float, nargs="+", metavar="R", help="learning rates to tune over")
+    parser.add_argument("--tune-seeds", type=int, nargs="+", metavar="S", help="seeds to tune on (default 101)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="processes, a thread each (default 2)")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where the report goes (default: the work folder)")
     parser.add_argument(
@@ -66,19 +70,35 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. Return its exit status: 0, or 2 where something is wrong with the input."""
-    parser = _parser()
-    chosen = parser.parse_args(arguments)
-    settings = QUICK if chosen.quick else FULL
+def _settings(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> tuple[Settings, str]:
+    """Return what was asked for, and the command that asks for it."""
+    settings, command = QUICK if chosen.quick else FULL, COMMAND + " --quick" * chosen.quick
     if chosen.seeds is not None:
         if not 2 <= chosen.seeds <= 16:
             parser.error(f"--seeds must be 2 to 16, not {chosen.seeds}: an interval needs two")
         settings = dataclasses.replace(settings, seeds=tuple(range(1, chosen.seeds + 1)))
+        command += f" --seeds {chosen.seeds}"
+    if chosen.rates:
+        if min(chosen.rates) <= 0:
+            parser.error(f"--rates must be above 0, not {min(chosen.rates):g}")
+        settings = dataclasses.replace(settings, rates=tuple(sorted(set(chosen.rates))))
+        command += f" --rates {' '.join(f'{rate:g}' for rate in settings.rates)}"
+    if chosen.tune_seeds:
+        if shared := sorted({*chosen.tune_seeds} & {*settings.seeds}):
+            parser.error(f"--tune-seeds: {shared[0]} is a seed that is reported; rates are chosen on others")
+        settings = dataclasses.replace(settings, tune_seeds=tuple(sorted(set(chosen.tune_seeds))))
+        command += f" --tune-seeds {' '.join(map(str, settings.tune_seeds))}"
+    return settings, command
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line. Return its exit status: 0, or 2 where something is wrong with the input."""
+    parser = _parser()
+    chosen = parser.parse_args(arguments)
+    settings, command = _settings(parser, chosen)
     if chosen.workers < 1:
         parser.error(f"--workers must be at least 1, not {chosen.workers}")
     out = chosen.out or chosen.work
-    command = "python -m markscheme.benchmarks.learning.arithmetic" + (" --quick" if chosen.quick else "")
     try:
         log = Log(chosen.work / "units.jsonl", settings)
         if not chosen.report_only:

@@ -27,10 +27,14 @@ COLORS = {
     "delta_constant": "tab:cyan",
 }
 
+WIDTH = 112
+"""Columns of the table: a narrower terminal breaks its lines rather than lose figures."""
+
 
 def print_table(figures: Mapping[str, Any], console: Console | None = None) -> None:
     """Print one row an arm, and what the columns are beneath."""
     console = console or Console()
+    console.width = max(console.width, WIDTH)
     table = Table(title="Chains of digit operations: percent", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for at in PRINTED:
         table.add_column(HEADINGS[at], justify="right" if at else "left", no_wrap=True)

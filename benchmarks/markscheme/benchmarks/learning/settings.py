@@ -36,8 +36,8 @@ class Settings:
     tokens: int = 70_000
     prompts: int = 8
     group: int = 8
-    rates: tuple[float, ...] = (1.25e-4, 2.5e-4, 5e-4, 1e-3)
-    tune_seeds: tuple[int, ...] = (101, 102)
+    rates: tuple[float, ...] = (2.5e-4, 5e-4, 1e-3)
+    tune_seeds: tuple[int, ...] = (101,)
     seeds: tuple[int, ...] = tuple(range(1, 9))
     probe_seeds: int = 4
     evaluated: int = 256
@@ -71,10 +71,9 @@ QUICK = Settings(
     prompts=2,
     group=4,
     rates=(1e-3, 2e-3),
-    tune_seeds=(101,),
     seeds=(1, 2),
     probe_seeds=1,
-    evaluated=16,
+    evaluated=8,
     samples=1,
     early=2,
 )

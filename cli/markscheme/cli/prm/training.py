@@ -179,8 +179,8 @@ def _trainer(
 
     from markscheme.prm.training import PRMTrainer
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
     trainer = PRMTrainer(
         asked.model,
         args,
@@ -208,7 +208,7 @@ def _checkpoint(asked: Training, args: PRMConfig, *, fresh: bool | None = None) 
     folder = Path(str(args.output_dir))
     if (asked.fresh if fresh is None else fresh) or not folder.is_dir():
         return None
-    found: str | None = get_last_checkpoint(str(folder))  # type: ignore[no-untyped-call]
+    found: str | None = get_last_checkpoint(str(folder))
     return found
 
 

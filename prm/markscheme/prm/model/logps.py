@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from markscheme.prm.model.readout import AFTER_THE_HEAD
+
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
@@ -24,19 +26,15 @@ def token_logps(model: PreTrainedModel, ids: torch.Tensor, mask: torch.Tensor, c
     """
     held = {"input_ids": ids.to(model.device), "attention_mask": mask.to(model.device), "use_cache": False}
     chosen = ids[:, 1:].to(model.device)
-    if any(getattr(model.config, name, None) is not None for name in _AFTER_THE_HEAD):
+    if any(getattr(model.config, name, None) is not None for name in AFTER_THE_HEAD):
         return _of(model(**held).logits[:, :-1], chosen).to(ids.device)
     hidden = model.base_model(**held)[0]
-    head: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    head: Any = model.get_output_embeddings()
     pieces = [
         _of(head(hidden[:, start:stop]), chosen[:, start:stop])
         for start, stop in ((at, min(at + chunk, chosen.shape[1])) for at in range(0, chosen.shape[1], chunk))
     ]
     return torch.cat(pieces, dim=1).to(ids.device)
-
-
-_AFTER_THE_HEAD = ("final_logit_softcapping", "logit_scale", "logits_scaling")
-"""Settings by which an architecture (Gemma, Cohere, Granite) changes logits behind its head: its own forward is run."""
 
 
 def _of(logits: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:

@@ -19,7 +19,7 @@ from transformers.modeling_outputs import TokenClassifierOutput
 from markscheme.prm.model.token import attend_as_backbone, quiet_loading, refuse_encoders, refuse_missing
 
 
-class PairClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
+class PairClassifier(PreTrainedModel):
     """A frozen backbone and a head of two layers on pairs of state and embedding.
 
     Args:
@@ -50,7 +50,7 @@ class PairClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
             nn.Dropout(getattr(config, "prm_pair_dropout", 0.0)),
             nn.Linear(width, 1),
         )
-        self.post_init()  # type: ignore[no-untyped-call]
+        self.post_init()
 
     def get_input_embeddings(self) -> nn.Module:
         """The backbone's."""

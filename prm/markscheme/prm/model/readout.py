@@ -12,11 +12,14 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
+from torch import distributed as dist
+from torch import nn
+from torch.nn import functional
 
 from markscheme.prm.model.pooling import soft_min
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
 PAD = -1
 """What fills the place of a step that a row does not have."""
@@ -103,19 +106,26 @@ class LMReadout:
     shift: int = 0
 
     def __call__(self, model: nn.Module, batch: StepBatch) -> Tensor:
-        """See `Readout`. Only the columns that some row reads go through the vocabulary."""
+        """See `Readout`. No more goes through the vocabulary than has to."""
         positions = torch.where(batch.known, batch.step_positions + self.shift, PAD)
-        if "logits_to_keep" not in _forward_names(model):
-            logits = model(**batch.inputs(), use_cache=False).logits
-            picked = _take(logits[..., [self.good, self.bad]], positions).float()
-        else:
-            columns = torch.unique(positions[batch.known])
-            if not len(columns):
-                columns = positions.new_zeros(1)
-            logits = model(**batch.inputs(), use_cache=False, logits_to_keep=columns).logits  # (B, columns, V)
-            places = torch.searchsorted(columns, positions.clamp_min(0)).clamp_max(len(columns) - 1)
-            picked = _take(logits[..., [self.good, self.bad]], places).float()
+        picked = self._two(model, batch, positions).float()
         return (picked[..., 0] - picked[..., 1]).masked_fill(~batch.known, 0.0)
+
+    def _two(self, model: nn.Module, batch: StepBatch, positions: Tensor) -> Tensor:
+        """The two tokens' logits at positions (B, S). (B, S, 2)."""
+        pair = [self.good, self.bad]
+        head = None if torch.is_grad_enabled() else plain_head(model)
+        if head is not None:  # two columns of the vocabulary, at the steps alone
+            hidden = _take(_unwrapped(model).base_model(**batch.inputs(), use_cache=False)[0], positions)
+            return functional.linear(hidden, head.weight[pair], None if head.bias is None else head.bias[pair])
+        if "logits_to_keep" not in inspect.signature(_unwrapped(model).forward).parameters:
+            return _take(model(**batch.inputs(), use_cache=False).logits[..., pair], positions)
+        columns = torch.unique(positions[batch.known])  # those that some row reads
+        if not len(columns):
+            columns = positions.new_zeros(1)
+        logits = model(**batch.inputs(), use_cache=False, logits_to_keep=columns).logits  # (B, columns, V)
+        places = torch.searchsorted(columns, positions.clamp_min(0)).clamp_max(len(columns) - 1)
+        return _take(logits[..., pair], places)
 
     def settings(self) -> dict[str, Any]:
         """See `Readout`."""
@@ -163,10 +173,27 @@ def _take(values: Tensor, positions: Tensor) -> Tensor:
     return values.gather(1, index)
 
 
-def _forward_names(model: nn.Module) -> Mapping[str, inspect.Parameter]:
-    """The names that a model's forward takes, below what wraps it."""
+AFTER_THE_HEAD = ("final_logit_softcapping", "logit_scale", "logits_scaling")
+"""Settings by which an architecture (Gemma, Cohere, Granite) changes logits behind its head."""
+
+
+def plain_head(model: nn.Module) -> nn.Linear | None:
+    """A language model's head, where it may be applied by itself; None where only the model's own forward will do.
+
+    That is where the architecture changes logits behind it, an adapter sits in it, or the model is wrapped or spread
+    over processes, so that its parts must not be called one by one.
+    """
+    if hasattr(model, "module") or (dist.is_available() and dist.is_initialized()):
+        return None
+    base = _unwrapped(model)
+    head = base.get_output_embeddings()
+    changed = any(getattr(base.config, name, None) is not None for name in AFTER_THE_HEAD)
+    return head if type(head) is nn.Linear and not changed else None
+
+
+def _unwrapped(model: nn.Module) -> Any:
+    """The model below what wraps it."""
     base: Any = model
     while hasattr(base, "module"):
         base = base.module
-    base = base.get_base_model() if hasattr(base, "get_base_model") else base
-    return inspect.signature(base.forward).parameters
+    return base.get_base_model() if hasattr(base, "get_base_model") else base

@@ -24,7 +24,7 @@ from markscheme.verifiers.errors import DataError
 HeadKind = Literal["linear", "mlp"]
 
 
-class StepClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
+class StepClassifier(PreTrainedModel):
     """A backbone with a head over its last hidden states.
 
     Args:
@@ -45,7 +45,7 @@ class StepClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
         self.model = auto.from_config(config) if backbone is None else backbone
         kind: HeadKind = getattr(config, "prm_head", "linear")
         self.score = make_head(kind, config.hidden_size, self.num_labels, head_bias(config))
-        self.post_init()  # type: ignore[no-untyped-call]
+        self.post_init()
 
     def get_input_embeddings(self) -> nn.Module:
         """The backbone's."""
@@ -184,7 +184,7 @@ def refuse_missing(folder: str | Path, info: dict[str, Any]) -> None:
 def quiet_loading() -> Iterator[None]:
     """Hold back transformers' report that a new head is new, and that the old one is not used."""
     level = logging.get_verbosity()
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()
     try:
         yield
     finally:

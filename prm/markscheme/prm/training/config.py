@@ -104,10 +104,10 @@ class PRMConfig(TrainingArguments):
             raise DataError("class_weights and balance_classes: pass one of the two")
         if not torch.accelerator.is_available():
             self.dataloader_pin_memory = False
-        if self.ddp_find_unused_parameters is None:
+        if self.ddp_find_unused_parameters is None:  # type: ignore[has-type]
             self.ddp_find_unused_parameters = False  # every weight that is trained is used in every batch
         self.step_loss()
-        super().__post_init__()  # type: ignore[no-untyped-call]
+        super().__post_init__()
         self._check_processes()
 
     def _check_processes(self) -> None:

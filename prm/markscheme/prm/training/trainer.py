@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from accelerate.utils import gather_object  # type: ignore[import-untyped]
+from accelerate.utils import gather_object
 from transformers import AutoTokenizer, PreTrainedModel, Trainer
 from transformers.trainer_utils import EvalLoopOutput
 
@@ -231,7 +231,8 @@ class PRMTrainer(Trainer):
             known = (held["step_positions"] >= 0).sum(1).tolist()
             for place, values, count in zip(held["places"].tolist(), z.float().cpu().tolist(), known, strict=True):
                 logits[place] = values[:count]
-            self.control = self.callback_handler.on_prediction_step(self.args, self.state, self.control)
+            control = self.control  # type: ignore[has-type]
+            self.control = self.callback_handler.on_prediction_step(self.args, self.state, control)
         if self.args.world_size > 1:  # a set that does not divide by the processes is filled up with rows of its own
             logits = {place: values for part in cast("Any", gather_object([logits])) for place, values in part.items()}
         found = self._measure(data, [logits[place] for place in range(len(data))], metric_key_prefix)

@@ -1,8 +1,8 @@
 """When the two sides of a relation agree: exactly, or to the digits that are written.
 
 A decimal states its value to its last digit: 100/3 = 33.33 is how the quotient is written with two places. An integer
-states that nothing is left over: 100/3 = 33 is wrong where nothing says that it is rounded. A number of twelve digits or
-more is a machine's, and agrees when it is off by the last places of double precision only.
+states that nothing is left over: 100/3 = 33 does not agree where nothing says that it is rounded. A number of twelve
+digits or more is a machine's, and agrees when it is off by the last places of double precision only.
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ def _rounded(gap: Fraction, size: Fraction, number: Written, about: About) -> bo
     if about == "rounded":
         return gap < number.rough_unit()
     if about == "about":
-        return (bool(number.places) and gap < number.unit) or 2 * gap <= number.rough_unit() or gap <= _ROUGHLY * size
+        cut = number.places and gap < number.unit and abs(number.value) < size
+        return bool(cut) or 2 * gap <= number.rough_unit() or gap <= _ROUGHLY * size
     return False
 
 

@@ -55,6 +55,9 @@ def with_breaks(tokens: Sequence[Token]) -> list[Token]:
             if seen[high] > seen[low]:
                 kept.append(token._replace(kind="break"))
                 continue
+        if token.kind == "close" and matches[n] < 0:
+            kept.append(token._replace(kind="break"))  # 2) 3 * 4 = 12
+            continue
         if n in dropped:
             continue
         kept.append(token)

@@ -59,7 +59,7 @@ class Operands(Nouns):
         if token.kind == "num":
             run.items.append(Item("num", token.text, token.value, token.places, money, open_ended=token.open_ended))
             end = self.glued_word(run, at + 1, stop)
-            return self.phrase(run, end if ends_in_unit(run) else self.postfix(run, end, stop), stop)
+            return self.noun(run, end if ends_in_unit(run) else self.postfix(run, end, stop), stop)
         if self.word(at, stop) in PARTS:
             return self.part(run, at, stop)
         if token.kind == "const":
@@ -69,14 +69,19 @@ class Operands(Nouns):
             found = self.bracket(run, at, stop) if token.kind == "open" else self.function(run, at, stop)
         else:
             found = None
-        return None if found is None else self.phrase(run, self.postfix(run, found, stop), stop)
+        return None if found is None else self.noun(run, self.postfix(run, found, stop), stop)
+
+    def noun(self, run: Run, at: int, stop: int) -> int:
+        """Note where a value ends, and read what it counts."""
+        run.core = at
+        return self.phrase(run, at, stop)
 
     def part(self, run: Run, at: int, stop: int) -> int | None:
         """``half of 18``, ``twice 5``."""
         word = self.word(at, stop)
         of = self.word(at + 1, stop) == "of"
-        if of == (word in ("twice", "double", "triple")) or len(run.items) > 2 * MAX_DEPTH:
-            return None
+        if of == (word in ("twice", "double", "triple")) or [item.text for item in run.items[-3::2]] == ["*", "*"]:
+            return None  # "half of half of half of …"
         run.items += [Item("num", str(PARTS[word]), PARTS[word]), Item("op", "*")]
         run.cut = run.cut or len(run.items) - 1
         return self.operand(run, self.past_lead_in(at + 1 + of, stop), stop)

@@ -34,11 +34,22 @@ NO_VALUE = Item("num", "?")
 class Run:
     """An expression, ``tokens[first:last]`` with the words that belong to it.
 
-    ``unknown``: a term of it has no value here. ``doubtful``: the words around it may make another value of it.
-    ``words``: those of the last operand, its unit or noun. ``others``: what else it may be, where that is open. ``cut``:
-    how many items stand before an "of" that multiplies, as in "1/3 of $150". ``joined``: the word that may multiply it by
-    the number before it. ``letter``: a letter right behind a number, its unit or a variable. ``ordinal``: a number of it is one, as in "6th". ``nouns``: of
-    all operands.
+    Attributes:
+        first: the index of its first token.
+        last: where its tokens end, its words included.
+        core: where its last value ends, its noun left out.
+        items: the expression without words.
+        words: those of the last value, its unit or noun.
+        nouns: of all its values.
+        unknown: a term of it has no value here.
+        doubtful: the words around it may make another value of it.
+        depth: of brackets.
+        others: what else it may be, where that is open.
+        cut: how many items stand before an "of" that multiplies, as in "1/3 of $150".
+        joined: the word that may multiply it by the number before it: "3 shirts at $20 - $5".
+        letter: a letter right behind a number, a unit or a variable.
+        ordinal: a number of it is one, as in "6th".
+        label: its first number may only number something, as in "Day 1 - 5 pages".
     """
 
     first: int
@@ -53,7 +64,9 @@ class Run:
     joined: str = ""
     letter: str = ""
     ordinal: bool = False
+    label: bool = False
     nouns: list[str] = field(default_factory=list)
+    core: int = 0
 
     @property
     def bare(self) -> bool:

@@ -177,7 +177,7 @@ class SideReader(Operands):
             or (len(word) == 1 and word not in "axi")
         ):
             run.unknown = True
-        while word in LEAD_IN and before is not None and at > before.first:
+        while word in LEAD_IN - CONNECTIVE and before is not None and at > before.first:
             at -= 1
             word = self.word(at, at + 1)
         least = 1 if word in ("of", "at", "x", "times", "per") else 2
@@ -188,7 +188,7 @@ class SideReader(Operands):
             run.joined = word  # "3 shirts at $20 - $5"
         elif self.tokens[run.first].kind == "num" and self.word(at - 1, at) not in POINTING:
             plural = word.endswith("s") and word[:-1] in LABELS and self.is_op(run.first + 1, "-")
-            run.doubtful |= word in LABELS or plural  # "Day 1 - 5 pages", "weeks 1-2"
+            run.label = word in LABELS or plural  # "Day 1 - 5 pages", "weeks 1-2"
 
     def look_back_over_break(self, run: Run) -> None:
         """A comma or point that belongs to the number: ``14, 400 / 80``, ``.8 + . 84``; dots before a sign."""
@@ -212,7 +212,9 @@ class SideReader(Operands):
         """What follows an expression may change its value."""
         token = self.tokens[at]
         following = self.word(at + 1, stop)
-        if token.kind == "op":
+        if token.text == "!" and token.kind == "op":
+            run.others.append([*run.items, Item("op", "!")])  # or the end of an exclamation
+        elif token.kind == "op":
             dash = token.text == "-" and following and not self.tokens[at + 1].glued
             run.doubtful |= bool(dash)  # a dash, or less something
             run.unknown |= not dash
@@ -234,7 +236,9 @@ class SideReader(Operands):
         items = run.items
         if run.joined and not (run.joined == "in" and [item.text for item in items if item.kind == "op"][:1] == ["/"]):
             run.doubtful = True
-        run.doubtful |= run.ordinal and not run.bare  # "1st - 5": counted the other way
+        run.doubtful |= run.label or (run.ordinal and not run.bare)  # "1st - 5": counted the other way
+        if run.label and [item.text for item in items[1:2]] == ["-"]:
+            run.others.append(items[2:])
         if run.cut and items[run.cut + 1 :]:  # "10% of the $400 + $1580"
             head, rest = items[: run.cut + 1], items[run.cut + 1 :]
             run.others += [items[: run.cut], rest, [*head, Item("open", "("), *rest, Item("close", ")")]]

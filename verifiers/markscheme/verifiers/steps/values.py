@@ -180,3 +180,24 @@ def written(items: Sequence[Item], reading: Reading) -> str:
             text = f"{text}*{factor.numerator}/{factor.denominator}"
         parts.append(f" {text} " if item.kind == "fn" else text)
     return "".join(parts)
+
+
+def show(value: Value) -> str:
+    """A value as text, short."""
+    if value.exact is None:
+        return f"about {value.rough[0]:.10g}" if value.rough else "no value"
+    exact = value.exact
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > 160:
+        try:
+            return f"about {float(exact):.10g}"
+        except OverflowError:
+            return "a number of many digits"
+    if exact.denominator == 1:
+        return str(exact.numerator)
+    twos = exact.denominator
+    for prime in (2, 5):
+        while twos % prime == 0:
+            twos //= prime
+    if twos == 1 and exact.denominator < 10**9:
+        return f"{float(exact):.15g}" if abs(exact) < 10**6 else str(exact)
+    return str(exact) if exact.denominator < 10**4 else f"about {float(exact):.10g}"

@@ -7,7 +7,7 @@ from fractions import Fraction
 # Words that end a value's noun phrase: what follows is another statement.
 CLAUSE = frozenset(
     "and so then thus is are was were be been being therefore hence because since if but or as"
-    " means meaning leaving giving making while when whereas he she they we it i you where now given"
+    " means meaning leaving giving making while when whereas where now given"
     " equals equal gives makes has have had let also".split()
 )
 # Words that may stand between an operator or "=" and the number that it is about.

@@ -57,17 +57,23 @@ def grids(found: Mapping[str, Any]) -> list[Grid]:
     """The tables: a title, the columns, and a row a judge, each figure the mean over seeds with the seeds' own."""
     seeds, settings = found["seeds"], found["settings"]
     kinds = ("f1", "acc_error", "acc_correct")
-    first = [
-        (text, *(_cell([_at(one, name, kind, which) for one in seeds]) for which in SETS for kind in kinds))
-        for name, text in JUDGES.items()
+    firsts: list[Grid] = [
+        (
+            f"First errors, {title}: as ProcessBench measures them, in percent",
+            ("", "F1", "error found", "right kept"),
+            [
+                (text, *(_cell([_at(one, name, kind, which) for one in seeds]) for kind in kinds))
+                for name, text in JUDGES.items()
+            ],
+        )
+        for which, title in SETS.items()
     ]
-    columns = ("", *(f"{title}: {kind}" for title in SETS.values() for kind in ("F1", "error found", "right kept")))
     n = settings["samples"]
     best: list[tuple[str, ...]] = [
         (text.format(n=n), _cell([one["best_of"][name] for one in seeds])) for name, text in CHOOSERS.items()
     ]
     return [
-        ("First errors, as ProcessBench measures them, in percent", columns, first),
+        *firsts,
         (f"Best of {n}: the chosen solution's answer is right, in percent", ("chosen by", "right"), best),
         ("Monte-Carlo labels against exact ones, in percent", ("", "all", *_THIRDS), _noise(seeds)),
     ]

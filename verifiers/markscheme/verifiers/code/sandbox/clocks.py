@@ -22,12 +22,14 @@ class Usage:
         delay: seconds ready to run, waiting for a processor.
         threads: of all its processes.
         resident: bytes in memory beyond the zygote's own, summed over its processes.
+        ready: a process's first thread wants a processor, which `delay` only tells once it has had one.
     """
 
     cpu: float = 0.0
     delay: float = 0.0
     threads: int = 0
     resident: int = 0
+    ready: bool = False
 
 
 def host_pid(pidfd: int) -> int:
@@ -60,6 +62,7 @@ def usage(pid: int, *, tree: bool, base: int) -> Usage:
         threads = 1
         if len(fields) > _RESIDENT:
             threads = int(fields[_THREADS])
+            total.ready = total.ready or fields[0] == "R"
             total.cpu += (int(fields[_CHILDREN_USER]) + int(fields[_CHILDREN_SYSTEM])) / _TICK
             total.resident += max(0, int(fields[_RESIDENT]) * _PAGE - base)
         total.threads += threads

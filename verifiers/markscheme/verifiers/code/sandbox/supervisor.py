@@ -208,7 +208,7 @@ class Zygote:
             if used.cpu > limits.cpu_seconds:
                 return RunOutcome.TIME
             idle = wall - used.cpu - used.delay
-            if wall > limits.wall_seconds or idle > limits.idle_seconds:
+            if wall > limits.wall_seconds or (idle > limits.idle_seconds and not used.ready):
                 return RunOutcome.IDLE
             if many and used.resident > limits.memory_bytes:
                 return RunOutcome.MEMORY
