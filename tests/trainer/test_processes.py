@@ -71,24 +71,13 @@ def prepare(folder: Path, **given: Any) -> Path:
         "credit": "min",
         "callbacks": callbacks,
         "num_generations": 8,  # a group spans both processes
-        "max_steps": 2,
     }
     return write_recipe(folder, policy, **{**more, **given})
 
 
-def test_two_processes(tmp_path: Path) -> None:
-    recipe = prepare(tmp_path)
-    reports = run(tmp_path, ["-m", "markscheme.trainer.train"], recipe, {"ACCELERATE_USE_CPU": "1"})
-    assert [one["world"] for one in reports] == [2, 2]
-    rewards = [[entry["reward"] for entry in one["logs"] if "reward" in entry] for one in reports]
-    assert len(rewards[0]) == 2
-    assert rewards[0] == rewards[1]
-    assert (tmp_path / "out" / "recipe.yaml").is_file()
-
-
-def test_an_alarm_of_one_process_ends_both(tmp_path: Path) -> None:
-    """The reward is constant on the second process alone."""
-    recipe = prepare(tmp_path, reward_funcs=["half.py:half"], max_steps=20, supervision="outcome")
+def test_two_processes_and_an_alarm_of_one(tmp_path: Path) -> None:
+    """Groups span both processes; the reward is constant on the second alone, whose alarm ends the run on both."""
+    recipe = prepare(tmp_path, reward_funcs=["half.py:half"], max_steps=20)
     (tmp_path / "half.py").write_text(
         "import os\n"
         "def half(completion_ids, **_):\n"
@@ -96,10 +85,15 @@ def test_an_alarm_of_one_process_ends_both(tmp_path: Path) -> None:
         "    return [0.5 if broken else sum(ids) % 7 / 6 + row for row, ids in enumerate(completion_ids)]\n"
     )
     reports = run(tmp_path, ["-m", "markscheme.trainer.train"], recipe, {"ACCELERATE_USE_CPU": "1"})
+    assert [one["world"] for one in reports] == [2, 2]
     steps = [max(entry["step"] for entry in one["logs"]) for one in reports]
     assert steps == [2, 2], "two steps of four completions fill the window of eight"
-    alarms = [[entry["reward_alarms"] for entry in one["logs"] if "reward_alarms" in entry] for one in reports]
-    assert alarms == [[0, 1], [0, 1]]
+    for metric, count in (("reward", 2), ("reward_ema", 2), ("rewards/process/mean", 2), ("reward_alarms", 2)):
+        first, second = ([entry[metric] for entry in one["logs"] if metric in entry] for one in reports)
+        assert len(first) == count
+        assert first == second
+    assert [entry["reward_alarms"] for entry in reports[0]["logs"] if "reward_alarms" in entry] == [0, 1]
+    assert (tmp_path / "out" / "recipe.yaml").is_file()
 
 
 def weights(folder: Path) -> dict[str, Any]:

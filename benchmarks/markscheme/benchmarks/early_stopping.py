@@ -119,13 +119,14 @@ def main() -> None:
     """Print the table; write JSON with ``--out``."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=200, help="runs of each kind")
+    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES), help="runs of these shapes alone")
     parser.add_argument("--prompts", type=int, nargs="+", default=[16, 32, 128], help="prompts a step: less is noisier")
     parser.add_argument("--correlation", type=float, nargs="+", default=[0.0, 0.5])
     parser.add_argument("--out", type=Path, help="write the figures here, as JSON")
     given = parser.parse_args()
     print(f"{'rule':20} {'run':16} {'prompts':>7} {'correl.':>7} {'stopped':>8} {'median':>7} {'95 %':>6}")
     table: list[Figures] = []
-    for shape, steps in CASES:
+    for shape, steps in [case for case in CASES if case[0] in given.shapes]:
         for prompts in given.prompts:
             for correlation in given.correlation:
                 for rule in RULES:
