@@ -65,11 +65,21 @@ def problems_of(seed: int, count: int, length: int) -> list[Problem]:
 
 
 def reinforce(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, arm: Arm, seed: int, rate: float, settings: Settings
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerFast,
+    arm: Arm,
+    seed: int,
+    rate: float,
+    settings: Settings,
+    *,
+    record: Record | None = None,
 ) -> dict[str, Any]:
-    """Train with GRPO until the budget is spent. Return the curve, the signs and the tokens."""
-    marker = Marker(tokenizer, arm, seed)
-    record = Record(marker, settings.early)
+    """Train with GRPO until the budget is spent. Return the curve, the signs and the tokens.
+
+    ``record`` brings the marker whose rewards are learnt from; by default that of the arm.
+    """
+    record = record or Record(Marker(tokenizer, arm, seed), settings.early)
+    marker = record.marker
     batch = settings.prompts * settings.group
     # Enough problems for completions of a third of a plain solution's length.
     updates = -(-settings.tokens // (batch * 2 * settings.length))

@@ -1,0 +1,1 @@
+"""What a policy makes of a learned judge of steps, where the truth of every step is known."""
