@@ -44,11 +44,11 @@ class Settings(learning.Settings):
 FULL = Settings()
 QUICK = Settings(
     length=2,
-    sft_steps=200,
+    sft_steps=120,
     tokens=300,
     prompts=2,
     group=4,
-    seeds=(1, 2),
+    seeds=(1,),
     evaluated=8,
     samples=1,
     early=2,

@@ -12,12 +12,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from markscheme.benchmarks.learning.judging.settings import Settings
+from markscheme.benchmarks.learning.tables import Grid, cell, markdown, print_grids
 from markscheme.verifiers.errors import MissingExtraError
 
 JUDGES = {
@@ -37,7 +35,6 @@ CHOOSERS = {
     "random": "one at random",
 }
 SETS = {"test": "on-policy", "injected": "injected"}
-Grid = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 
 
 def report(seeds: Sequence[Mapping[str, Any]], settings: Settings, command: str) -> dict[str, Any]:
@@ -62,7 +59,7 @@ def grids(found: Mapping[str, Any]) -> list[Grid]:
             f"First errors, {title}: as ProcessBench measures them, in percent",
             ("", "F1", "error found", "right kept"),
             [
-                (text, *(_cell([_at(one, name, kind, which) for one in seeds]) for kind in kinds))
+                (text, *(cell([_at(one, name, kind, which) for one in seeds]) for kind in kinds))
                 for name, text in JUDGES.items()
             ],
         )
@@ -70,7 +67,7 @@ def grids(found: Mapping[str, Any]) -> list[Grid]:
     ]
     n = settings["samples"]
     best: list[tuple[str, ...]] = [
-        (text.format(n=n), _cell([one["best_of"][name] for one in seeds])) for name, text in CHOOSERS.items()
+        (text.format(n=n), cell([one["best_of"][name] for one in seeds])) for name, text in CHOOSERS.items()
     ]
     return [
         *firsts,
@@ -85,15 +82,15 @@ _THIRDS = ("first third", "middle third", "last third")
 def notes(found: Mapping[str, Any]) -> list[str]:
     """What belongs under the tables."""
     seeds, settings = found["seeds"], found["settings"]
-    policy = {name: _cell([one["policy"][name] for one in seeds]) for name in seeds[0]["policy"]}
+    policy = {name: cell([one["policy"][name] for one in seeds]) for name in seeds[0]["policy"]}
     flawed = [one["first_errors"]["test"][name] for one in seeds for name in ("gold", "montecarlo", "likelihood")]
-    parts = [f"{name} {_cell([flawed[3 * i + k]['flawed'] for i in range(len(seeds))])}" for k, name in enumerate(_F)]
+    parts = [f"{name} {cell([flawed[3 * i + k]['flawed'] for i in range(len(seeds))])}" for k, name in enumerate(_F)]
     auc = [
-        f"{name} {_cell([one['first_errors']['test'][name]['auc'] for one in seeds], 3)}"
+        f"{name} {cell([one['first_errors']['test'][name]['auc'] for one in seeds], 3)}"
         for name in ("gold", "montecarlo", "likelihood")
     ]
     half = [
-        f"{name} {_cell([one['first_errors'][which]['gold']['f1_at_half'] for one in seeds])}"
+        f"{name} {cell([one['first_errors'][which]['gold']['f1_at_half'] for one in seeds])}"
         for which, name in SETS.items()
     ]
     errors = ", ".join(str(one["sets"]["test"]["error"]) for one in seeds)
@@ -111,7 +108,7 @@ def notes(found: Mapping[str, Any]) -> list[str]:
         f"labels; at 0.5 the exact-label judge has F1 {', '.join(half)}",
         f"labels: {settings['rollouts']} rollouts a prefix, right from a share of {settings['share']} on; "
         f"{sum(sum(one['rollouts'].values()) for one in seeds):,} rollouts; the first error is exact labels' in "
-        f"{_cell(same)} % of solutions",
+        f"{cell(same)} % of solutions",
         f"cost: {found['cpu_s'] / 60:.1f} CPU-minutes on one thread (policy, solutions, labels, two judges, figures: "
         + "; ".join(", ".join(f"{value:.0f}" for value in one["cpu_s"].values()) + " s" for one in seeds)
         + ")",
@@ -123,16 +120,7 @@ _F = ("exact labels", "Monte-Carlo", "likelihood")
 
 def print_tables(found: Mapping[str, Any], console: Console | None = None) -> None:
     """Print the tables and the notes."""
-    console = console or Console()
-    for title, columns, rows in grids(found):
-        table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for place, name in enumerate(columns):
-            table.add_column(Text(name), justify="right" if place else "left")
-        for row in rows:
-            table.add_row(*map(Text, row))
-        console.print(table)
-    for note in notes(found):
-        console.print(Text(f"- {note}"))
+    print_grids(grids(found), notes(found), console)
 
 
 def write(found: Mapping[str, Any], folder: Path) -> None:
@@ -142,11 +130,8 @@ def write(found: Mapping[str, Any], folder: Path) -> None:
     lines = ["# A judge of steps from a policy's own rollouts", "", f"    {found['command']}", ""]
     versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
     lines += [f"{found['date'][:10]}, {versions}, {found['machine']}. [What is measured](../prm_labels.md).", ""]
-    for title, columns, rows in grids(found):
-        lines += [f"## {title}", "", "| " + " | ".join(columns) + " |"]
-        lines += ["| --- " + "| ---: " * (len(columns) - 1) + "|"]
-        lines += ["| " + " | ".join(row) + " |" for row in rows]
-        lines += [""]
+    for grid in grids(found):
+        lines += markdown(grid)
     lines += [f"- {note}" for note in notes(found)]
     lines += ["", "![F1 and best of N](prm_arithmetic.png)"]
     (folder / "prm_arithmetic.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -200,13 +185,5 @@ def _noise(seeds: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     ):
         parts = [[one["labels"]["total"] for one in seeds]]
         parts += [[one["labels"]["by_third"][part.split()[0]] for one in seeds] for part in _THIRDS]
-        rows.append((title, *(_cell([None if p[name] is None else 100 * p[name] for p in part]) for part in parts)))
+        rows.append((title, *(cell([None if p[name] is None else 100 * p[name] for p in part]) for part in parts)))
     return rows
-
-
-def _cell(values: Sequence[float | None], digits: int = 1) -> str:
-    known = [value for value in values if value is not None]
-    if not known:
-        return "–"
-    mean = f"{sum(known) / len(known):.{digits}f}"
-    return mean if len(values) == 1 else f"{mean} ({', '.join(f'{value:.{digits}f}' for value in known)})"
