@@ -9,22 +9,30 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from markscheme.benchmarks.learning.settings import Settings
 from markscheme.benchmarks.learning.units import Unit, run_unit
 from markscheme.verifiers.errors import DataError
 
-Runner = Callable[[Unit, Settings, Path], dict[str, Any]]
+Runner = Callable[[Unit, Any, Path], dict[str, Any]]
+"""Runs a unit of a run's settings in a folder."""
+
+
+class Digested(Protocol):
+    """The settings of a run."""
+
+    def digest(self, arm: str) -> str:
+        """A short name of what an arm's units depend on."""
+        ...
 
 
 class Log:
     """The JSON lines of a run: one a unit, under its key and the digest of its settings."""
 
-    def __init__(self, path: Path, settings: Settings) -> None:
+    def __init__(self, path: Path, settings: Digested) -> None:
         self.path, self.settings = path, settings
         self.done: dict[str, dict[str, Any]] = {}
         if path.exists():
@@ -70,7 +78,7 @@ class Log:
 
 def run_units(
     units: Sequence[Unit],
-    settings: Settings,
+    settings: Digested,
     log: Log,
     *,
     title: str,
@@ -100,7 +108,7 @@ def processes(workers: int) -> Executor:
 
 
 def _results(
-    units: Sequence[Unit], settings: Settings, folder: Path, workers: int, run: Runner
+    units: Sequence[Unit], settings: Digested, folder: Path, workers: int, run: Runner
 ) -> Iterator[tuple[Unit, dict[str, Any]]]:
     if workers == 1 or len(units) < 2:
         for unit in units:

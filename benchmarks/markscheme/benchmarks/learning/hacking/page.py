@@ -13,7 +13,6 @@ from markscheme.benchmarks.learning.hacking.arms import JUDGES
 from markscheme.benchmarks.learning.tables import Grid, cell, markdown, print_grids
 
 
-
 def grids(figures: Mapping[str, Any]) -> list[Grid]:
     """Return the tables: the policies, the judge that each arm learnt from, and the judges that watched."""
     arms: dict[str, Any] = figures["arms"]

@@ -17,7 +17,6 @@ from markscheme.benchmarks.learning.judging.seed import SeedRun
 from markscheme.benchmarks.learning.judging.training import judge_scorer
 from markscheme.benchmarks.learning.measure import HELD_OUT, evaluate
 from markscheme.benchmarks.learning.policy import judge_ids, make_tokenizer, quiet, sample
-from markscheme.benchmarks.learning.settings import Settings as LearningSettings
 from markscheme.benchmarks.learning.task import held_out
 from markscheme.benchmarks.learning.training import reinforce
 from markscheme.benchmarks.learning.units import Unit
@@ -25,10 +24,8 @@ from markscheme.prm.protocol import StepScorer
 from markscheme.trainer.step_monitor import StepDriftWarning
 
 
-def run_unit(unit: Unit, settings: LearningSettings, folder: Path) -> dict[str, Any]:
+def run_unit(unit: Unit, settings: Settings, folder: Path) -> dict[str, Any]:
     """Run one unit on one thread. Return its figures, with CPU and wall time in seconds."""
-    if not isinstance(settings, Settings):
-        raise TypeError(f"expected the settings of a run against judges, got {type(settings).__name__}")
     torch.set_num_threads(1)
     quiet()
     cpu, wall = time.process_time(), time.perf_counter()
