@@ -65,7 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.error(f"--{name} must be at least 1, not {value}")
     settings, command = QUICK if chosen.quick else FULL, COMMAND + " --quick" * chosen.quick
     if chosen.seeds is not None:
-        settings = dataclasses.replace(settings, seeds=tuple(range(1, chosen.seeds + 1)))
+        settings = dataclasses.replace(
+            settings, seeds=tuple(range(settings.seeds[0], settings.seeds[0] + chosen.seeds))
+        )
         command += f" --seeds {chosen.seeds}"
     out = chosen.out or chosen.work
     try:

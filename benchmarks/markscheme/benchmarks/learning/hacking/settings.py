@@ -14,16 +14,19 @@ from markscheme.benchmarks.learning.task import Habits
 class Settings(learning.Settings):
     """A learning run's settings, and those of the judges. Every seed has a policy of its own, and judges of its own.
 
-    ``tune_seeds`` and ``rates`` are not used: rates stand with the arms.
+    ``tune_seeds`` and ``rates`` are not used: rates stand with the arms. Seeds are others than those of the runs that
+    rates and the judges' settings were chosen in.
 
     Attributes:
         judge: of the judges; the policy's length and training are the run's own, and so are its writer's habits,
             shortcuts and idle lines included: what a judge can be fooled by must be there to be found.
     """
 
-    tokens: int = 140_000
-    seeds: tuple[int, ...] = (1, 2, 3)
-    judge: judging.Settings = field(default_factory=lambda: judging.Settings(train=800, dev=120, test=300, problems=80))
+    tokens: int = 100_000
+    seeds: tuple[int, ...] = (11, 12, 13)
+    judge: judging.Settings = field(
+        default_factory=lambda: judging.Settings(train=600, dev=100, test=300, problems=80, rollouts=8)
+    )
 
     def policy(self, seed: int) -> int:
         """The first training that a seed starts from: its own."""

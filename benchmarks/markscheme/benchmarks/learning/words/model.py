@@ -27,6 +27,7 @@ from markscheme.prm.segment import StepSpan, token_steps
 
 BATCH = 60
 """Completions generated at once in an evaluation."""
+_SPECIAL = ("<|end|>", "<|user|>", "<|assistant|>")
 _TEMPLATE = (
     "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
@@ -48,15 +49,15 @@ def model_folder(model: str | None, work: Path) -> Path:
 def _random(folder: Path) -> None:
     """Save a tiny model with random weights and a tokenizer of bytes."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {token: place for place, token in enumerate(["<|end|>", "<|user|>", "<|assistant|>", *alphabet])}
+    vocabulary = {token: place for place, token in enumerate([*_SPECIAL, *alphabet])}
     made = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     made.decoder = decoders.ByteLevel()
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=made,
-        eos_token="<|end|>",
-        pad_token="<|end|>",
-        additional_special_tokens=["<|user|>", "<|assistant|>"],
+        eos_token=_SPECIAL[0],
+        pad_token=_SPECIAL[0],
+        additional_special_tokens=list(_SPECIAL[1:]),
         chat_template=_TEMPLATE,
         model_input_names=["input_ids", "attention_mask"],
     )

@@ -67,9 +67,7 @@ def notes(figures: Mapping[str, Any]) -> list[str]:
             "problems (Wilson; differences paired, bootstrap), for these very policies."
         )
     else:
-        found.append(
-            f"{seeds} seeds; intervals are over problems (bootstrap), seeds averaged: they are not over seeds."
-        )
+        found.append(f"{seeds} seeds; intervals are over problems (bootstrap), seeds averaged, not over them.")
     if figures["cut"]:
         steps = settings["steps"]
         found.append(
@@ -78,21 +76,21 @@ def notes(figures: Mapping[str, Any]) -> list[str]:
         )
     for unit, progress in figures["unfinished"].items():
         found.append(
-            f"Not ended: {unit} stands at {progress['updates']} updates, {progress['tokens']:,} tokens; no figures of it."
+            f"Not ended: {unit} stands at {progress['updates']} updates, {progress['tokens']:,} tokens; in no table."
         )
     used = [tokens for name, arm in arms.items() if name != "sft" for tokens in arm["tokens"]]
     if used:
         found.append(
             f"Arms meet the same problems in the same order from the same policy, {settings['prompts']} problems of "
             f"{settings['group']} completions an update, and end with the update that reaches {settings['tokens']:,} "
-            f"generated tokens ({min(used):,} to {max(used):,} were used). One learning rate, {settings['rate']:g}, not "
-            f"tuned; credit of step rewards: {settings['credit']}."
+            f"generated tokens ({min(used):,} to {max(used):,} were used). One learning rate, {settings['rate']:g}, "
+            f"not tuned; credit of step rewards: {settings['credit']}."
         )
     return [
         *found,
         f"Held out: {settings['evaluated']} problems of each kind, the same for every arm. sound: right answer and no "
-        "wrong step; flawed: of the right answers, those with a wrong step. Every step is judged exactly; rows of GSM8K "
-        "by their arithmetic alone.",
+        "wrong step; flawed: of the right answers, those with a wrong step. Every step is judged exactly; rows of "
+        "GSM8K by their arithmetic alone.",
         f"Model: {settings['model'] or 'SmolLM2-135M-Instruct'}, {figures['parameters']:,} parameters, 32 bits. The "
         f"supervised training: {settings['sft_updates']} updates of {settings['sft_batch']} demonstrations.",
         f"Cost: {figures['cpu_s']:,} CPU-seconds, {figures['hours']} hours of training ({figures['machine']}, whatever "

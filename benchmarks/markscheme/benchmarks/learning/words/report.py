@@ -95,7 +95,7 @@ def _kind(
         "minus": {
             base: bootstrap([a - b for a, b in zip(own, _per_problem(units[base], decoding, asked), strict=True)])
             for base in ("sft", "outcome")
-            if base in units and base != name and name != "sft"
+            if base in units and name not in ("sft", base)
         },
     }
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 NAMES = (
-    "Ada Amir Anna Ben Bilal Carla Chen Clara Dana David Elif Emma Farid Felix Grace Hana Hugo Ines Ivan Jack Jana Kofi "
-    "Lena Liam Lucia Marco Maya Mei Nadia Noah Olga Omar Paula Priya Quinn Rosa Ruth Sam Sara Tariq Tom Uma Vera Wei "
-    "Yara Zoe"
+    "Ada Amir Anna Ben Bilal Carla Chen Clara Dana David Elif Emma Farid Felix Grace Hana "
+    "Hugo Ines Ivan Jack Jana Kofi Lena Liam Lucia Marco Maya Mei Nadia Noah Olga Omar "
+    "Paula Priya Quinn Rosa Ruth Sam Sara Tariq Tom Uma Vera Wei Yara Zoe"
 ).split()
 THINGS = (
     "apples pears plums lemons oranges eggs cookies muffins rolls candles pencils pens markers stickers stamps marbles "
