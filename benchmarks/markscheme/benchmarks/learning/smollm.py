@@ -17,6 +17,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
@@ -77,8 +78,8 @@ def _settings(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> tu
         if not isinstance(value, str) and value <= 0:
             parser.error(f"{option} must be above 0, not {value}")
         command += f" {option} {value}"
-        made = tuple(range(1, value + 1)) if name == "seeds" else value
-        settings = dataclasses.replace(settings, **{name: made})
+        changes: dict[str, Any] = {name: tuple(range(1, value + 1)) if name == "seeds" else value}
+        settings = dataclasses.replace(settings, **changes)
     if settings.group < 2:
         parser.error(f"--group must be at least 2, not {settings.group}")
     if settings.evaluated < 2:

@@ -98,7 +98,7 @@ def messages(problem: Problem) -> list[dict[str, str]]:
 def prompt_ids(problem: Problem, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     """Return the tokens of a problem's prompt, the assistant's turn opened."""
     text = tokenizer.apply_chat_template(messages(problem), tokenize=False, add_generation_prompt=True)
-    ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]  # type: ignore[assignment]
+    ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids
 
 
@@ -136,7 +136,7 @@ def write(
         ids = [prompt_ids(problem, tokenizer) for problem in problems[start : start + BATCH]]
         batch = tokenizer.pad({"input_ids": ids}, padding_side="left", return_tensors="pt")
         rows = generate(**batch, generation_config=config)[:, batch["input_ids"].shape[1] :]  # (N, T)
-        found += [trim(row, tokenizer) for row in rows.tolist()]  # type: ignore[arg-type]
+        found += [trim(row, tokenizer) for row in rows.tolist()]
     model.train(was_training)
     return found
 

@@ -25,7 +25,7 @@ def grids(figures: Mapping[str, Any]) -> list[Grid]:
     likes = [_likes(name, arm["sampled"]) for name, arm in figures["arms"].items()]
     columns = ("arm", "sound", "flawed", "steps right", "lines", "idle")
     found.append(("Solutions, one sample at temperature 1, in percent, lines in numbers", columns, likes))
-    costs = [
+    costs: list[tuple[str, ...]] = [
         (
             name,
             cell(arm["updates"], 0),
