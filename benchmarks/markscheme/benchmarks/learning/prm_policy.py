@@ -29,17 +29,20 @@ from markscheme.benchmarks.learning.hacking.page import print_tables, write
 from markscheme.benchmarks.learning.hacking.report import report, units_of
 from markscheme.benchmarks.learning.hacking.settings import FULL, QUICK, Settings
 from markscheme.benchmarks.learning.hacking.units import run_unit
+from markscheme.benchmarks.learning.units import Unit
 from markscheme.verifiers.errors import MarkschemeError
 
 COMMAND = "python -m markscheme.benchmarks.learning.prm_policy"
 
 
 def run(settings: Settings, log: Log, *, workers: int, console: Console | None = None) -> None:
-    """Run what the log does not hold yet: seed by seed, so that a run that is cut short has whole seeds."""
-    for seed in settings.seeds:
-        judges, *arms = units_of(seed)
-        for title, units in ((f"seed {seed}: judges", [judges]), (f"seed {seed}: arms", arms)):
-            run_units(units, settings, log, title=title, workers=workers, console=console, run=run_unit)
+    """Run what the log does not hold yet: judges, then arms, seed by seed: a run that is cut short has whole seeds."""
+
+    def go(title: str, units: Sequence[Unit]) -> None:
+        run_units(units, settings, log, title=title, workers=workers, console=console, run=run_unit)
+
+    go("policies and judges", [units_of(seed)[0] for seed in settings.seeds])
+    go("arms", [unit for seed in settings.seeds for unit in units_of(seed)[1:]])
 
 
 def _parser() -> argparse.ArgumentParser:
