@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from markscheme.prm.model.batching import batches_by_length, pad_ids
+from markscheme.prm.model.pair import state_size
 from markscheme.verifiers.errors import DataError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class StateCache:
     def __init__(self, folder: str | Path, model: PairClassifier, kept: StateType = "float16") -> None:
         self.folder = Path(folder)
         self.model = model
-        self.size: int = model.config.hidden_size
+        self.size = state_size(model.config)
         self.kept = np.dtype(kept)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._data = self.folder / "states.bin"

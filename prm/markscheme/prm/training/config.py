@@ -49,6 +49,9 @@ class PRMConfig(TrainingArguments):
     bad_token: str = field(default="-", metadata={"help": "The token that says wrong; head lm."})
     pair_width: int = field(default=256, metadata={"help": "Units of the pair head's hidden layer."})
     pair_dropout: float = field(default=0.0, metadata={"help": "Dropout before the pair head's last layer."})
+    pair_product: bool = field(
+        default=True, metadata={"help": "The pair head also sees the product of state and embedding."}
+    )
     pair_temperature: float = field(default=1.0, metadata={"help": "Of the soft minimum over a step's tokens."})
     state_cache: str | None = field(
         default=None, metadata={"help": "A folder for the frozen backbone's states; head pair. Resumable."}
