@@ -15,6 +15,7 @@ pytest.importorskip("transformers", reason=NEEDED)
 
 import tiny_judges as tiny  # noqa: E402
 from fakes import Run  # noqa: E402
+from markscheme.cli.prm.score import _threshold  # noqa: E402
 from markscheme.prm.checkpoints.own import read_file  # noqa: E402
 
 
@@ -125,3 +126,26 @@ def test_completions_are_parted_into_steps(run, files, tmp_path):
     said = run("prm", "score", bad, "--judge", folder, "-o", tmp_path / "other.jsonl", code=2).stderr
     assert "row 1: no steps: looked for steps, completions, completion" in said
     assert "row 2: step 1: expected a text that is not blank, found ' '" in said
+    left = run(
+        "prm", "score", bad, "--judge", folder, "-o", out, "--judge-format", "trl", "--fresh", "--on-bad", "skip"
+    )
+    assert "bad.jsonl: left out 2 of 3 rows: row 1: no steps: looked for steps" in left.stdout
+    assert "1 solutions, 2 steps, 2 scored" in left.stdout
+
+
+def test_a_threshold_of_zero_is_one():
+    assert _threshold(None, 0.0) == 0.0
+    assert _threshold(0.0, 0.7) == 0.0
+    assert (_threshold(None, None), _threshold(None, 0.7), _threshold(0.2, 0.7)) == (0.5, 0.7, 0.2)
+
+
+def test_rows_of_several_files_are_named_by_file_and_row(run, files, tmp_path):
+    """The second file's third row, of which the second is left out."""
+    row = tiny.toy_rows(1)[0]
+    inside = {**row, "completions": ["a\n\nb", *row["completions"][1:]]}
+    more = write(tmp_path / "more.jsonl", [row, {**row, "labels": []}, inside])
+    given = ["prm", "train", "--model", files / "backbone", "-o", tmp_path / "judge", "--data", files / "train.jsonl"]
+    shown = run(*given, "--data", more, "--max-steps", 1, "--on-bad", "skip").stdout
+    assert "1 rows were left out: more.jsonl row 2: step 0 holds the separator" in shown
+    write(more, [row, inside])
+    assert "\n  more.jsonl row 1: step 0 holds the separator" in run(*given, "--data", more, code=2).stderr

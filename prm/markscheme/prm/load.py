@@ -14,11 +14,13 @@ from typing import Any, Literal, cast
 from pydantic import ValidationError
 
 from markscheme.prm.converters import CONVERTERS, FORMATS, Converter, Format, detect, prm800k, prmbench
-from markscheme.prm.schema import StepSample, Zero, is_right
+from markscheme.prm.schema import RIGHT_ABOVE, Origin, StepSample, Zero, is_right
 from markscheme.verifiers.errors import DataError, StepDataError
 from markscheme.verifiers.jsonl import read_rows
 
 OnBad = Literal["error", "skip"]
+_IN_MEMORY = "rows"
+"""What rows are called that come from no file."""
 
 
 class SkippedRowsWarning(UserWarning):
@@ -97,7 +99,7 @@ def load_samples(
 def samples_from_rows(
     rows: Iterable[Mapping[str, Any]],
     *,
-    name: str = "rows",
+    name: str = _IN_MEMORY,
     format: Format | Literal["auto"] = "auto",  # noqa: A002
     on_bad: OnBad = "error",
     zero: Zero | Literal["auto"] = "auto",
@@ -129,7 +131,8 @@ def _load(
     loaded.zero = _zero(converted) if options["zero"] == "auto" else options["zero"]
     for number, fields in converted:
         try:
-            loaded.samples.append(StepSample.model_validate({"zero": loaded.zero, **fields}))
+            given = {"zero": loaded.zero, **fields, "origin": Origin("" if where == _IN_MEMORY else name, number)}
+            loaded.samples.append(StepSample.model_validate(given))
         except ValidationError as error:
             loaded.skipped.append((number, str(fields.get("id", "")), reasons(error)))
     loaded.skipped.sort()
@@ -188,12 +191,17 @@ def reasons(error: ValidationError) -> str:
 
 def label_counts(samples: Iterable[StepSample]) -> LabelCounts:
     """Count the labels of all steps."""
+    return target_counts(sample.targets for sample in samples)
+
+
+def target_counts(targets: Iterable[Sequence[float | None]], above: float = RIGHT_ABOVE) -> LabelCounts:
+    """Count targets, row by row; those above ``above`` are right."""
     right = wrong = unlabelled = 0
-    for sample in samples:
-        for value in sample.targets:
+    for row in targets:
+        for value in row:
             unlabelled += value is None
-            right += value is not None and is_right(value)
-            wrong += value is not None and not is_right(value)
+            right += value is not None and is_right(value, above)
+            wrong += value is not None and not is_right(value, above)
     return LabelCounts(right, wrong, unlabelled)
 
 
@@ -207,7 +215,14 @@ def require_both(samples: Iterable[StepSample], what: str) -> LabelCounts:
     Raises:
         DataError: no step is labelled right, or none wrong.
     """
-    counts = label_counts(samples)
+    return require_both_targets((sample.targets for sample in samples), what)
+
+
+def require_both_targets(
+    targets: Iterable[Sequence[float | None]], what: str, above: float = RIGHT_ABOVE
+) -> LabelCounts:
+    """Do as `require_both`, for targets row by row, of which those above ``above`` are right."""
+    counts = target_counts(targets, above)
     for missing, there in (("right", counts.right), ("wrong", counts.wrong)):
         if not there:
             raise DataError(

@@ -170,6 +170,14 @@ def test_balanced_classes_weigh_by_the_counts(backbone_folder, settings):
     assert trainer.step_loss.class_weights == pytest.approx((2.0, 2 / 3))
 
 
+def test_balanced_classes_weigh_by_what_is_trained_on(backbone_folder, settings):
+    """The steps after an error are masked, so that they weigh nothing."""
+    rows = [{"prompt": "p", "completions": ["a", "b", "c", "d"], "labels": [True, True, False, False]}]
+    args = settings(balance_classes=True, mask_after_error=True)
+    trainer = PRMTrainer(backbone_folder, args, train_dataset=rows)
+    assert trainer.step_loss.class_weights == pytest.approx((1.5, 0.75))
+
+
 def test_push_to_hub_sends_the_folder_with_its_card(backbone_folder, settings, monkeypatch):
     sent = {}
 

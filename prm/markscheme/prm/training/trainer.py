@@ -16,7 +16,7 @@ from transformers.trainer_utils import EvalLoopOutput
 from markscheme.prm.checkpoints.base import pad_id, sigmoid
 from markscheme.prm.checkpoints.own import PRMFile, make_layout, write_file
 from markscheme.prm.encoding import LostStepsWarning
-from markscheme.prm.load import require_both
+from markscheme.prm.load import require_both_targets, target_counts
 from markscheme.prm.loss import IGNORED, balanced_weights
 from markscheme.prm.model.readout import StepBatch
 from markscheme.prm.threshold import choose_threshold
@@ -120,14 +120,16 @@ class PRMTrainer(Trainer):
         self.train_report = report
         for sentence in report.sentences():
             _warn(args, f"training data: {sentence}")
-        counts = require_both(found.samples, "training data")
+        above = args.right_above
+        require_both_targets(found.trained(masked=args.mask_after_error, above=above), "training data", above)
+        counts = target_counts(found.trained(masked=False, above=above), above)
         self._counts = {
             "solutions": len(found.samples),
             "right steps": counts.right,
             "wrong steps": counts.wrong,
             "unlabelled steps": counts.unlabelled,
             "lost steps": report.lost,
-            "rows left out": len(report.skipped),
+            "rows left out": len(report.skipped) + report.unread,
         }
         return found
 
@@ -144,7 +146,7 @@ class PRMTrainer(Trainer):
     def _weights(self, train: StepDataset | None, args: PRMConfig) -> tuple[float, float] | None:
         if train is None or not args.balance_classes:
             return None
-        return balanced_weights((sample.targets for sample in train.samples), args.right_above)
+        return balanced_weights(train.trained(masked=args.mask_after_error, above=args.right_above), args.right_above)
 
     def _fill_cache(self) -> None:
         if not self.args.state_cache:
