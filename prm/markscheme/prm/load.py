@@ -131,8 +131,8 @@ def _load(
     loaded.zero = _zero(converted) if options["zero"] == "auto" else options["zero"]
     for number, fields in converted:
         try:
-            given = {"zero": loaded.zero, **fields, "origin": Origin("" if where == _IN_MEMORY else name, number)}
-            loaded.samples.append(StepSample.model_validate(given))
+            row = {"zero": loaded.zero, **fields, "origin": Origin("" if where == _IN_MEMORY else name, number)}
+            loaded.samples.append(StepSample.model_validate(row))
         except ValidationError as error:
             loaded.skipped.append((number, str(fields.get("id", "")), reasons(error)))
     loaded.skipped.sort()
