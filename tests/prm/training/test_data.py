@@ -50,6 +50,18 @@ def test_labels_that_are_all_alike_teach_nothing(backbone_folder, settings, labe
         PRMTrainer(backbone_folder, settings(), train_dataset=rows)
 
 
+@pytest.mark.filterwarnings("ignore::markscheme.prm.LostStepsWarning")
+def test_a_row_that_loses_steps_is_a_bad_one_when_strict(backbone_folder, settings):
+    long = {**GOOD, "completions": ["Right."] * 60, "labels": [True] * 59 + [False]}
+    rows = [GOOD, long]
+    with pytest.raises(
+        StepDataError, match=r"row 1: \d+ of 60 steps do not fit; raise max_length, or pass strict=False"
+    ):
+        PRMTrainer(backbone_folder, settings(strict=True), train_dataset=rows)
+    trainer = PRMTrainer(backbone_folder, settings(strict=True, on_bad="skip"), train_dataset=rows)
+    assert (len(trainer.train_dataset), trainer.file().training["lost steps"]) == (1, 0)
+
+
 def test_which_labels_are_right_is_said_by_right_above(backbone_folder, settings):
     """Monte-Carlo shares below one half are right as soon as any rollout comes right."""
     shares = [{**GOOD, "labels": [0.25, 0.0]}] * 3

@@ -78,6 +78,9 @@ class PRMConfig(TrainingArguments):
         metadata={"help": "Put several solutions into a row of max_length tokens; none sees another. Training only."},
     )
     on_bad: str = field(default="error", metadata={"help": "Rows that cannot be encoded: error, or skip and count."})
+    strict: bool = field(
+        default=False, metadata={"help": "A row that loses steps is a bad one: an error, or with on_bad=skip left out."}
+    )
     threshold: float = field(default=0.5, metadata={"help": "The score below which a step counts as wrong."})
     threshold_set: str | None = field(
         default=None, metadata={"help": "The evaluation set that chooses the threshold, at each evaluation."}

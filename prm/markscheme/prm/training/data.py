@@ -58,7 +58,7 @@ def _read(data: Data, on_bad: OnBad) -> tuple[list[StepSample], int]:
 
 
 def encode_samples(
-    layout: Layout, samples: Sequence[StepSample], on_bad: OnBad = "error"
+    layout: Layout, samples: Sequence[StepSample], on_bad: OnBad = "error", *, strict: bool = False
 ) -> tuple[list[Encoded], list[int], EncodingReport]:
     """Encode labelled solutions by any layout.
 
@@ -66,6 +66,7 @@ def encode_samples(
         layout: a `StepEncoder`, or a public checkpoint's.
         samples: the rows.
         on_bad: what to do with rows that cannot be laid out: ``error`` raises once for all of them.
+        strict: a row of which steps do not fit cannot be laid out; else they are lost, and counted.
 
     Returns:
         Solutions with labels, the row of each, and what was lost.
@@ -86,6 +87,11 @@ def encode_samples(
                 raise DataError(
                     f"no step fits: the problem alone takes {encoded.prompt_length} tokens; raise max_length, or leave "
                     "the row out"
+                )
+            if encoded.lost and strict:
+                raise DataError(
+                    f"{encoded.lost} of {len(sample.completions)} steps do not fit; raise max_length, or pass "
+                    "strict=False to lose and count them"
                 )
         except DataError as error:
             report.leave_out(row, sample, str(error))
@@ -196,12 +202,12 @@ def is_rows(data: Any) -> bool:
 
 
 def dataset_of(
-    layout: Layout, data: Data | StepDataset, on_bad: OnBad, capacity: int | None = None
+    layout: Layout, data: Data | StepDataset, on_bad: OnBad, capacity: int | None = None, *, strict: bool = False
 ) -> tuple[StepDataset, EncodingReport]:
     """Encode data for training or evaluation."""
     if is_rows(data):
         return cast("StepDataset", data), EncodingReport()
     samples, unread = _read(cast("Data", data), on_bad)
-    encoded, rows, report = encode_samples(layout, samples, on_bad)
+    encoded, rows, report = encode_samples(layout, samples, on_bad, strict=strict)
     report.unread = unread
     return StepDataset(encoded, [samples[row] for row in rows], capacity), report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -110,13 +110,13 @@ class PRMTrainer(Trainer):
             **options,
         )
         self.model_accepts_loss_kwargs = True  # compute_loss divides by the whole step's labels
-        self._fill_cache()
+        self._fill_cache([self.train_dataset, self.eval_dataset])
 
     # Data -----------------------------------------------------------------------------------------------------------
 
     def _encode_train(self, data: Data | StepDataset, args: PRMConfig) -> StepDataset:
         capacity = args.max_length if args.packing else None
-        found, report = dataset_of(self.layout, data, cast("Any", args.on_bad), capacity)
+        found, report = dataset_of(self.layout, data, cast("Any", args.on_bad), capacity, strict=args.strict)
         self.train_report = report
         for sentence in report.sentences():
             _warn(args, f"training data: {sentence}")
@@ -138,7 +138,7 @@ class PRMTrainer(Trainer):
             return None
         if isinstance(data, Mapping):
             return {name: self._encode_eval(each, args) for name, each in data.items()}
-        found, report = dataset_of(self.layout, data, cast("Any", args.on_bad))
+        found, report = dataset_of(self.layout, data, cast("Any", args.on_bad), strict=args.strict)
         for sentence in report.sentences():
             _warn(args, f"evaluation data: {sentence}")
         return found
@@ -148,13 +148,12 @@ class PRMTrainer(Trainer):
             return None
         return balanced_weights(train.trained(masked=args.mask_after_error, above=args.right_above), args.right_above)
 
-    def _fill_cache(self) -> None:
+    def _fill_cache(self, held: Sequence[Any]) -> None:
         if not self.args.state_cache:
             return
         from markscheme.prm.training.cache import fill_cache  # noqa: PLC0415 - the head pair alone
 
-        held: Any = self.eval_dataset
-        sets = [self.train_dataset, *(held.values() if isinstance(held, dict) else [held])]
+        sets = [one for data in held for one in (data.values() if isinstance(data, dict) else [data])]
         cache = fill_cache(cast("Any", self.model), self.args, [one for one in sets if isinstance(one, StepDataset)])
         self._masked.cache = self._plain.cache = cache
 
@@ -206,12 +205,17 @@ class PRMTrainer(Trainer):
         chooser = self.args.threshold_set
         if isinstance(given, Mapping):
             sets = {name: self._encode_eval(each, self.args) for name, each in given.items()}
+            if eval_dataset is not None:
+                self._fill_cache([sets])
             if chooser in sets:  # first, so that the others are measured with what it chooses
                 sets = {chooser: sets[chooser], **sets}
             return super().evaluate(cast("Any", sets), *args, **kwargs)
         if isinstance(given, str):
             return super().evaluate(cast("Any", given), *args, **kwargs)
-        return super().evaluate(cast("Any", self._encode_eval(given, self.args)), *args, **kwargs)
+        encoded = self._encode_eval(given, self.args)
+        if eval_dataset is not None:
+            self._fill_cache([encoded])
+        return super().evaluate(cast("Any", encoded), *args, **kwargs)
 
     @torch.no_grad()
     def evaluation_loop(
