@@ -148,4 +148,5 @@ def test_rows_of_several_files_are_named_by_file_and_row(run, files, tmp_path):
     shown = run(*given, "--data", more, "--max-steps", 1, "--on-bad", "skip").stdout
     assert "1 rows were left out: more.jsonl row 2: step 0 holds the separator" in shown
     write(more, [row, inside])
-    assert "\n  more.jsonl row 1: step 0 holds the separator" in run(*given, "--data", more, code=2).stderr
+    said = run(*given, "--data", more, "--fresh", code=2).stderr
+    assert "\n  more.jsonl row 1: step 0 holds the separator" in said

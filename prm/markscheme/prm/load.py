@@ -77,7 +77,7 @@ def load_samples(
 
     Args:
         path: the file.
-        format: of its rows; ``auto`` tells from the first one's fields.
+        format: of its rows; ``auto`` tells from the fields of the first one that has those of a format.
         on_bad: what to do with rows that cannot be used: ``error`` raises once for all of them, ``skip`` leaves them
             out and shows them in a SkippedRowsWarning.
         zero: what a label 0 says; ``auto``: neutral and so right when some label in the file is -1, else wrong.
@@ -124,7 +124,7 @@ def _load(
         raise DataError(f"{where}: there are no rows")
     if given != "auto" and given not in FORMATS:
         raise DataError(f"format: expected one of {', '.join(FORMATS)} or auto, got {given!r}")
-    kind = _detect(where, rows[0][1]) if given == "auto" else cast("Format", given)
+    kind = _detect(where, rows) if given == "auto" else cast("Format", given)
     loaded = Loaded([], name, kind, "wrong", rows=len(rows))
     convert = _converter(kind, alternatives=options["alternatives"], originals=options["originals"])
     converted = list(_convert(rows, convert, loaded))
@@ -232,11 +232,15 @@ def require_both_targets(
     return counts
 
 
-def _detect(where: str, fields: Mapping[str, Any]) -> Format:
-    try:
-        return detect(fields)
-    except DataError as error:
-        raise DataError(f"{where}, row 0: {error}") from None
+def _detect(where: str, rows: Sequence[tuple[int, dict[str, Any]]]) -> Format:
+    """The format of the first row that has one; the rows before it are bad ones."""
+    first: DataError | None = None
+    for _, fields in rows:
+        try:
+            return detect(fields)
+        except DataError as error:
+            first = first or error
+    raise DataError(f"{where}, row {rows[0][0]}: {first}")
 
 
 def _converter(format: Format, *, alternatives: bool, originals: bool) -> Converter:  # noqa: A002

@@ -103,8 +103,8 @@ def fit(judging: Judging, data: Path, test: Path | None, method: Method, *, choo
         calibrator = fit_temperature(found, targets, held[0].name)
     elif method == "isotonic":
         calibrator = fit_isotonic(found, targets, held[0].name)
-    for one in held:
-        one.after = [[_applied(calibrator, value) for value in row] for row in one.before]
+    for scored in held:
+        scored.after = [[_applied(calibrator, value) for value in row] for row in scored.before]
     chosen = None
     if choose:
         told = _told(held[0].samples, judging)
