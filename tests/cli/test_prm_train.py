@@ -89,6 +89,12 @@ def test_what_is_lost_left_out_or_contaminated_is_shown(run, files, tmp_path):
     assert "are beyond max_length" in shown
 
 
+def test_a_threshold_set_that_is_none_is_refused(run, files, tmp_path):
+    given = ["--eval", f"dev={files / 'dev.jsonl'}", "--threshold-set", "dve"]
+    said = train(run, files, tmp_path / "judge", *given, code=2).stderr
+    assert "--threshold-set dve: expected the name of an --eval set; its sets are dev" in said
+
+
 def test_decontaminated_training_data_of_which_nothing_is_left_is_refused(run, files, tmp_path):
     given = ["--eval", files / "train.jsonl", "--decontaminate"]
     said = train(run, files, tmp_path / "judge", *given, code=2).stderr

@@ -20,6 +20,7 @@ from markscheme.prm.checkpoints.own import read_file  # noqa: E402
 from markscheme.prm.metrics import process_bench, step_metrics  # noqa: E402
 from markscheme.prm.scoring import PRMScorer  # noqa: E402
 from markscheme.prm.training import PRMConfig, PRMTrainer  # noqa: E402
+from markscheme.verifiers.errors import DataError  # noqa: E402
 
 RECOMPUTE = next(name for name in ("activation_checkpointing", "gradient_checkpointing") if hasattr(PRMConfig, name))
 HEADS = [
@@ -153,6 +154,19 @@ def test_the_threshold_is_chosen_on_the_named_set_and_kept(backbone_folder, sett
     card = (Path(trainer.args.output_dir) / "README.md").read_text()
     assert "| dev (chose the threshold) | 12 |" in card
     assert "| test | 12 |" in card
+
+
+def test_a_threshold_that_no_set_has_chosen_names_none(backbone_folder, settings):
+    rows = tiny.toy_rows(8)
+    with pytest.raises(DataError, match=r"threshold_set: expected the name of an evaluation set \(dev\), got 'dve'"):
+        PRMTrainer(backbone_folder, settings(threshold_set="dve"), train_dataset=rows, eval_dataset={"dev": rows})
+    trainer = PRMTrainer(backbone_folder, settings(threshold_set="dev"), train_dataset=rows, eval_dataset={"dev": rows})
+    assert (trainer.file().threshold, trainer.file().threshold_source) == (0.5, "")
+    trainer.evaluate()
+    assert trainer.file().threshold_source == "dev"
+    plain = PRMTrainer(backbone_folder, settings(threshold_set="eval"), train_dataset=rows, eval_dataset=rows)
+    plain.evaluate()
+    assert plain.file().threshold_source == "eval"
 
 
 def test_mask_after_error_leaves_later_steps_out_of_training_alone(backbone_folder, settings):

@@ -22,7 +22,7 @@ from markscheme.prm.model.readout import StepBatch
 from markscheme.prm.threshold import choose_threshold
 from markscheme.prm.training.card import card
 from markscheme.prm.training.data import Data, StepCollator, StepDataset, dataset_of
-from markscheme.prm.training.evaluation import measure
+from markscheme.prm.training.evaluation import UNNAMED, check_threshold_set, measure
 from markscheme.prm.training.models import adapt, build_model, readout_for, without_dropout
 from markscheme.prm.training.packing import check_packing
 from markscheme.verifiers.errors import DataError
@@ -60,10 +60,12 @@ class PRMTrainer(Trainer):
         train_report: what became of the training rows.
         measured: the last figures, by the evaluation set's name.
         threshold: below which a step counts as wrong: chosen on ``args.threshold_set``, if there is one.
+        threshold_source: that set's name, once it has chosen; empty until then.
 
     Raises:
         StepDataError: bad rows, each by its number.
-        DataError: no step is labelled right, or none wrong; a model or an adapter that does not fit the head.
+        DataError: no step is labelled right, or none wrong; a model or an adapter that does not fit the head; no
+            evaluation set is called as ``args.threshold_set``.
     """
 
     args: PRMConfig
@@ -93,7 +95,8 @@ class PRMTrainer(Trainer):
         self.readout = readout_for(args, tokenizer)
         self.layout, separator_length = make_layout(tokenizer, args.layout, args.encoder())  # type: ignore[arg-type]
         self.train_report: EncodingReport | None = None
-        self.threshold = args.threshold
+        check_threshold_set(args.threshold_set, eval_dataset)
+        self.threshold, self.threshold_source = args.threshold, ""
         self.measured: dict[str, dict[str, float | None]] = {}
         self._counts: dict[str, Any] = {}
         train = None if train_dataset is None else self._encode_train(train_dataset, args)
@@ -250,9 +253,9 @@ class PRMTrainer(Trainer):
             [*map(sigmoid, found), *[math.nan] * (len(sample.completions) - len(found))]
             for sample, found in zip(data.samples, logits, strict=True)
         ]
-        name = prefix.removeprefix("eval").strip("_") or "eval"
+        name = prefix.removeprefix("eval").strip("_") or UNNAMED
         if name == self.args.threshold_set:
-            self.threshold = choose_threshold(data.samples, whole, name).value
+            self.threshold, self.threshold_source = choose_threshold(data.samples, whole, name).value, name
         found = measure(data.samples, whole, self.threshold)
         targets = [target for place in range(len(data)) for target in data.one(place).labels]
         flat = torch.tensor([IGNORED if target is None else target for target in targets])
@@ -287,7 +290,7 @@ class PRMTrainer(Trainer):
             layout=cast("Any", self.args.layout),
             base_model=Path(self.base_model).name if Path(self.base_model).is_dir() else self.base_model,
             threshold=self.threshold,
-            threshold_source=self.args.threshold_set or "",
+            threshold_source=self.threshold_source,
             training={
                 **self._counts,
                 "loss": self.args.loss,
