@@ -55,7 +55,7 @@ class StateCache:
     def _claim(self, meta: dict[str, str | int]) -> None:
         path = self.folder / "meta.json"
         if not path.exists():
-            path.write_text(json.dumps(meta, indent=1) + "\n")
+            _write_whole(path, json.dumps(meta, indent=1) + "\n")
             return
         found = json.loads(path.read_text())
         for name, value in meta.items():
@@ -80,9 +80,7 @@ class StateCache:
             raise DataError(f"{self._data}: shorter than its index says; delete {self.folder} and compute it again")
         with self._data.open("ab") as data:
             data.truncate(whole)
-        with self._index.open("w") as index:
-            for key, (start, tokens) in self._places.items():
-                index.write(_entry(key, start, tokens))
+        _write_whole(self._index, "".join(_entry(key, *place) for key, place in self._places.items()))
         self._end = end
 
     def __contains__(self, ids: Sequence[int]) -> bool:
@@ -162,6 +160,13 @@ def fingerprint(model: PairClassifier) -> str:
         ends = torch.cat([flat[:32], flat[-32:]]).float().cpu().numpy()
         digest.update(f"{name}{tuple(weight.shape)}".encode() + ends.tobytes())
     return digest.hexdigest()[:32]
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all: hours of states hang on it."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text)
+    part.replace(path)
 
 
 def _key(ids: Sequence[int]) -> str:
