@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,15 @@ import pytest
 
 from tinytraining import MARKS, build, every_third, scripted
 
-from markscheme.trainer.collect import Steps, check_groups, check_model_rewards, collect_step_rewards, named  # isort: skip
+from markscheme.trainer.collect import (  # isort: skip
+    Steps,
+    check_groups,
+    check_model_rewards,
+    collect_step_rewards,
+    is_async,
+    name_of,
+    named,
+)
 from markscheme.verifiers.errors import RewardError, StepRewardError  # isort: skip
 
 pytestmark = MARKS
@@ -152,6 +161,32 @@ def test_groups_that_are_not_whole() -> None:
         check_groups(6, 5, group_size=4, ranks=2)
     with pytest.raises(RewardError, match=r"6 completions on 1 rank\(s\) do not make groups of 4"):
         check_groups(6, 6, group_size=4, ranks=1)
+
+
+class Async:
+    async def __call__(self, **_: Any) -> list[float]:
+        return [1.0]
+
+
+class Sync:
+    def __call__(self, **_: Any) -> list[float]:
+        return [1.0]
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "waits"),
+    [
+        (reading, "reading", False),
+        (reading_async, "reading_async", True),
+        (functools.partial(functools.partial(reading_async), more=1), "reading_async", True),
+        (functools.partial(Sync()), "Sync", False),
+        (Async(), "Async", True),
+    ],
+)
+def test_functions_are_told_apart_as_trl_does(function: Any, name: str, *, waits: bool) -> None:
+    utils = pytest.importorskip("trl.trainer.utils")
+    assert (name_of(function), is_async(function)) == (name, waits)
+    assert (utils.get_callable_name(function), utils.is_async_callable(function)) == (name, waits)
 
 
 # -- the same, inside a training run -----------------------------------------------------------------------------------

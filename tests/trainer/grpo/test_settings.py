@@ -160,6 +160,13 @@ def test_a_trl_that_lacks_what_is_wrapped_is_named() -> None:
         compat.check_attributes(object())
 
 
+def test_only_what_trl_exports_is_imported() -> None:
+    """An import of what another release lacks would fail before the check can name the tested range."""
+    source = Path(grpo.__file__).parent
+    inner = [path.name for path in source.rglob("*.py") if re.search(r"(from|import) trl\.", path.read_text())]
+    assert source.name == "trainer" and not inner
+
+
 def test_the_wrapper_copies_no_body_of_trls() -> None:
     """Each overridden method calls its namesake in TRL."""
     for name in ("_calculate_rewards", "_generate_and_score_completions", "_compute_loss", "__init__"):

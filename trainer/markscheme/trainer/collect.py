@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
-from trl.trainer.utils import is_async_callable
 
 from markscheme.verifiers.errors import RewardError, StepRewardError
 
@@ -158,7 +157,7 @@ def named(function: Callable[..., Any], name: str | None = None, *, finite: bool
             raise
         return check(returned, batch) if finite else returned
 
-    return call_async if is_async_callable(function) else call
+    return call_async if is_async(function) else call
 
 
 def check_model_rewards(rewards: Tensor, functions: Sequence[Any], names: Sequence[str]) -> None:
@@ -178,8 +177,23 @@ def check_model_rewards(rewards: Tensor, functions: Sequence[Any], names: Sequen
 
 
 def name_of(function: Callable[..., Any] | str) -> str:
-    """A reward function's name in messages."""
-    return function if isinstance(function, str) else getattr(function, "__name__", type(function).__name__)
+    """A reward function's name in messages; a partial's is its function's, as in TRL."""
+    if isinstance(function, str):
+        return function
+    function = _inner(function)
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether a call returns a coroutine: of an async function, a partial of one, or an object with an async call."""
+    function = _inner(function)
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def _inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
 
 
 def _is_finite(reward: Any) -> bool:

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import torch
 from transformers import TrainerControl, TrainerState, TrainingArguments
-from trl.trainer.utils import get_callable_name, is_async_callable
 
 from markscheme.trainer.callbacks import RememberingCallback, observed
+from markscheme.trainer.collect import is_async, name_of
 from markscheme.trainer.plain_alarm import PlainAlarm, numbers, numbers_of_steps
 from markscheme.verifiers.errors import RewardError
 from markscheme.verifiers.rewards.alarm import BrokenVerifierAlarm, RewardAlarm
@@ -79,7 +79,7 @@ class BrokenVerifierCallback(RememberingCallback):
         """
         if isinstance(function, str | torch.nn.Module):
             return function
-        name = get_callable_name(function)
+        name = name_of(function)
         if carried := list(alarms_of(function)):
             for own in carried:
                 self._add(name, own)
@@ -101,7 +101,7 @@ class BrokenVerifierCallback(RememberingCallback):
 
     def watch_steps(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the step-reward function to give to the trainer."""
-        name = get_callable_name(function)
+        name = name_of(function)
         alarm = PlainAlarm(f"the step rewards of {name}", 8 * self.window)
         self._add(name, alarm)
 
@@ -206,9 +206,9 @@ def _listening(function: Callable[..., Any], look: Callable[[Any, dict[str, Any]
     async def call_async(**batch: Any) -> Any:
         return look(await function(**batch), batch)
 
-    wrapped: Callable[..., Any] = call_async if is_async_callable(function) else call
+    wrapped: Callable[..., Any] = call_async if is_async(function) else call
     functools.update_wrapper(wrapped, function, updated=())
-    wrapped.__name__ = get_callable_name(function)
+    wrapped.__name__ = name_of(function)
     return wrapped
 
 
