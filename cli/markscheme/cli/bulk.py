@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     J = TypeVar("J", bound=Judged)
 
 Engine = Literal["local", "ray"]
-EngineOption = Annotated[Engine, typer.Option(help="local: this machine; ray: a Ray cluster, in shards. See docs/cluster.md.")]
+EngineOption = Annotated[
+    Engine, typer.Option(help="local: this machine; ray: a Ray cluster, in shards. See docs/cluster.md.")
+]
 AddressOption = Annotated[
     str | None,
     typer.Option(
@@ -30,7 +32,8 @@ AddressOption = Annotated[
     ),
 ]
 ShardRowsOption = Annotated[
-    int | None, typer.Option(min=1, help="Rows that go to a worker of the cluster at once, and are kept or lost together.")
+    int | None,
+    typer.Option(min=1, help="Rows that go to a worker of the cluster at once, and are kept or lost together."),
 ]
 
 
@@ -125,6 +128,6 @@ def _kept(shards: Shards[Any], total: int) -> str:
     if not shards.done:
         return "nothing is done yet."
     return (
-        f"{len(shards.done):,} of {total:,} rows are done, kept in {shards.folder}; run the same command again to go on "
-        "from there."
+        f"{len(shards.done):,} of {total:,} rows are done, kept in {shards.folder}; run the same command again to go "
+        "on from there."
     )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import typer
 
-from markscheme.cli.report import ANSWERS, Report, ReportRow, Words, write_report
 from markscheme.cli.progress import bar
+from markscheme.cli.report import ANSWERS, Report, ReportRow, Words, write_report
 from markscheme.cli.terminal import EXIT_STOPPED, clip, console, safe, table
 from markscheme.verifiers.errors import DataError, GoldError, WorkerError
 from markscheme.verifiers.golds import load_golds

@@ -43,8 +43,8 @@ class ScoreWork:
         folder = Path(self.judge)
         if not folder.is_dir() and (folder.is_absolute() or self.judge.startswith(".")):
             raise DataError(
-                f"--judge {self.judge}: no such folder here; put the checkpoint where every node sees it at one path, or "
-                "give a name on the Hub"
+                f"--judge {self.judge}: no such folder here; put the checkpoint where every node sees it at one path, "
+                "or give a name on the Hub"
             )
         scorer = self.load(self.judge, self.format, self.dtype, self.batch_size)
 

@@ -23,7 +23,7 @@ from raynodes import NEEDED, Doubling, Failing, Nodes, SlowSetup
 
 pytest.importorskip("ray", reason=NEEDED)
 pytestmark = [
-    # Ray's own, which say nothing of us: sockets and pipes that it leaves to the collector, names it is about to change.
+    # Ray's own, which say nothing of us: sockets that it leaves to the collector, names that it is about to change.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.*"),
@@ -190,7 +190,9 @@ def test_a_dead_worker_is_retried(connected: Nodes, tmp_path: Path) -> None:
 def test_a_shard_that_ends_every_worker_is_given_up_when_all_others_are_done(connected: Nodes) -> None:
     shards = {n: range(10 * n, 10 * n + 10) for n in range(8)}
     found = []
-    with pytest.raises(ClusterError, match=r"came back from no worker in 3 rounds: those that begin at row 3") as caught:
+    with pytest.raises(
+        ClusterError, match=r"came back from no worker in 3 rounds: those that begin at row 3"
+    ) as caught:
         found.extend(run_shards(shards, Doubling(37), RayOptions()))
     assert "1 shard(s)" in str(caught.value)
     assert sorted(name for name, _ in found) == [0, 1, 2, 4, 5, 6, 7]

@@ -145,10 +145,9 @@ class Judging:
         self.failed |= {row: line.error for row, line in lines.items() if line.error}
         return [lines[one.row].found for one in solutions]
 
-    def _by_cluster(
-        self, cluster: RayOptions, identity: str, solutions: Sequence[Solution]
-    ) -> list[list[float]]:
+    def _by_cluster(self, cluster: RayOptions, identity: str, solutions: Sequence[Solution]) -> list[list[float]]:
         from markscheme.cli.bulk import judge_in_shards
+        from markscheme.cli.terminal import clip, safe
         from markscheme.prm.bulk import ScoreWork
         from markscheme.prm.judging import StepScores, score_digests
         from markscheme.verifiers.bulk import Shards

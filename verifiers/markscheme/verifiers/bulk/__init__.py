@@ -1,4 +1,4 @@
-"""Bulk judging on an existing engine: resumable shards, judged by Ray Data on one machine or many. Names load on first use."""
+"""Bulk judging on an existing engine: resumable shards, judged by Ray Data. Names load on first use."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _require_answer(target: str) -> None:
 
 def _unreachable(target: str, why: str) -> str:
     return (
-        f"--ray-address {target}: no Ray cluster answers there ({why.strip().splitlines()[0] if why else 'no reason'}). "
+        f"--ray-address {target}: no Ray cluster answers there ({(why.strip() or 'no reason').splitlines()[0]}). "
         "Start one with `ray start --head --port 6379` and join it with `ray start --address HOST:6379`"
     )
 

@@ -1,4 +1,4 @@
-"""Ray Data as the engine: shards go through one actor pool over all nodes, and what a dead one held goes round again."""
+"""Ray Data as the engine: shards go through an actor pool over all nodes; what a dead one held goes round again."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _round(
 
 def _pipeline(ray: Any, rows: list[dict[str, Any]], work: Work, workers: int, resources: dict[str, float]) -> Any:
     with warnings.catch_warnings():
-        # The two options of restarting have no other way in; Ray 2.64 is to take this one away, and the extra ends there.
+        # The two options of restarting have no other way in; Ray 2.64 is to take it away, so the extra ends before it.
         warnings.filterwarnings("ignore", message="`ray_remote_args` is deprecated")
         return ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
             _Actor,
@@ -202,9 +202,10 @@ def _given_up(left: Mapping[int, Sequence[Any]], last: BaseException | None) -> 
     more = f" and {len(left) - 8} more" if len(left) > 8 else ""
     why = f"; the last error: {_last_line(last)}" if last else ""
     return (
-        f"{len(left)} shard(s) came back from no worker in {FRUITLESS} rounds: those that begin at row {named}{more}{why}. "
-        "A row that ends whatever judges it, for want of memory as a rule, does this: give workers more memory (fewer "
-        "--workers), or look at these rows in one process"
+        f"{len(left)} shard(s) came back from no worker in {FRUITLESS} rounds: "
+        f"those that begin at row {named}{more}{why}. "
+        "A row that ends whatever judges it, for want of memory as a rule, does this: give workers more memory "
+        "(fewer --workers), or look at these rows in one process"
     )
 
 

@@ -1,4 +1,4 @@
-"""Shards of an output file: each is written whole or not at all, and together they become the file, in the input's order."""
+"""Shards of an output file: each is written whole or not at all; together they become it, in the input's order."""
 
 from __future__ import annotations
 
