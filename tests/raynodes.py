@@ -24,9 +24,11 @@ class Nodes:
     def __init__(self, count: int = 2) -> None:
         from ray.cluster_utils import Cluster  # noqa: PLC0415
 
+        self._before = dict(os.environ)
         # Nodes hand their environment to the workers, which import this module.
-        self._path = os.environ.get("PYTHONPATH", "")
-        os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *filter(None, [self._path])])
+        paths = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+        os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+        os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_prestart_worker_first_driver": "0"}
         self._cluster = Cluster(
             initialize_head=True,
             head_node_args={"num_cpus": 0, "object_store_memory": _MEMORY, "include_dashboard": False},
@@ -52,7 +54,11 @@ class Nodes:
 
     def close(self) -> None:
         self._cluster.shutdown()
-        os.environ["PYTHONPATH"] = self._path
+        for name in ("PYTHONPATH", "RAY_USAGE_STATS_ENABLED", "RAY_prestart_worker_first_driver"):
+            if name in self._before:
+                os.environ[name] = self._before[name]
+            else:
+                del os.environ[name]
 
 
 @dataclass(frozen=True, slots=True)
