@@ -16,6 +16,11 @@ from markscheme.verifiers.verdict import Verdict
 
 NEEDED = "needs Ray Data: pip install 'markscheme[ray]'"
 _MEMORY = 80 * 2**20
+_SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_prestart_worker_first_driver": "0",  # each takes seconds of a processor, and most would be for nothing
+    "RAY_raylet_start_wait_time_s": "180",  # on a host that is busy with other tests
+}
 
 
 class Nodes:
@@ -28,7 +33,7 @@ class Nodes:
         # Nodes hand their environment to the workers, which import this module.
         paths = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         os.environ["PYTHONPATH"] = os.pathsep.join(paths)
-        os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_prestart_worker_first_driver": "0"}
+        os.environ |= _SETTINGS
         self._cluster = Cluster(
             initialize_head=True,
             head_node_args={"num_cpus": 0, "object_store_memory": _MEMORY, "include_dashboard": False},
@@ -54,7 +59,7 @@ class Nodes:
 
     def close(self) -> None:
         self._cluster.shutdown()
-        for name in ("PYTHONPATH", "RAY_USAGE_STATS_ENABLED", "RAY_prestart_worker_first_driver"):
+        for name in ("PYTHONPATH", *_SETTINGS):
             if name in self._before:
                 os.environ[name] = self._before[name]
             else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -115,9 +116,10 @@ def _judge(
         return
     account = Account()
     packed = {name: [pack(task) for task in shard] for name, shard in todo.items()}
-    for name, results in run_shards(packed, work, options, account):
-        shards.write(todo[name], results)
-        advance(len(results))
+    with closing(run_shards(packed, work, options, account)) as judged:  # a run that is stopped leaves the cluster
+        for name, results in judged:
+            shards.write(todo[name], results)
+            advance(len(results))
     count = len(account.judged)
     notes.append(f"{len(todo):,} shard(s) were judged on {count:,} node{'' if count == 1 else 's'} of a Ray cluster.")
     if account.died or account.lost:

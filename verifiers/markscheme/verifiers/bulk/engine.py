@@ -6,7 +6,7 @@ import logging
 import pickle
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,7 +55,7 @@ class Account:
 
 def run_shards(
     shards: Mapping[int, Sequence[Any]], work: Work, options: RayOptions, account: Account | None = None
-) -> Iterator[tuple[int, list[Any]]]:
+) -> Generator[tuple[int, list[Any]]]:
     """Judge shards on a cluster; yield each one's name and results as soon as they are there, in any order.
 
     Every shard is yielded exactly once. A shard whose worker or node dies is judged again by another: workers start
