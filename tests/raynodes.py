@@ -19,8 +19,9 @@ _MEMORY = 80 * 2**20
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_prestart_worker_first_driver": "0",  # each takes seconds of a processor, and most would be for nothing
-    "RAY_raylet_start_wait_time_s": "180",  # on a host that is busy with other tests
 }
+# On a host that is busy with other tests a node may take long to start. Ray reads this when it is imported.
+os.environ.setdefault("RAY_raylet_start_wait_time_s", "180")
 
 
 class Nodes:

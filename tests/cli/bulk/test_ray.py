@@ -187,6 +187,7 @@ def test_a_dead_worker_is_retried(connected: Nodes, tmp_path: Path) -> None:
     assert (account.died, account.lost >= 1) == (0, True)
 
 
+@pytest.mark.soak
 def test_a_shard_that_ends_every_worker_is_given_up_when_all_others_are_done(connected: Nodes) -> None:
     shards = {n: range(10 * n, 10 * n + 10) for n in range(8)}
     found = []
