@@ -89,15 +89,32 @@ def start(folder: Path, path: Path) -> list[int]:
             one.kill()
 
 
+def prepare(folder: Path, **given: Any) -> Path:
+    (folder / "sitecustomize.py").write_text(ON_CPU)
+    (folder / "reporting.py").write_text(REPORTING)
+    policy = save_policy(folder / "policy", hidden=16, layers=1)
+    base = {"callbacks": ["reporting.py:Report"], "per_device_train_batch_size": 4, "use_cpu": False}
+    return write_recipe(folder, policy, **{**base, **given})
+
+
+def reports(folder: Path) -> list[dict[str, Any]]:
+    """What both ranks say, each of its own node."""
+    found = [json.loads((folder / f"report-{rank}.json").read_text()) for rank in range(2)]
+    assert [(one["world"], one["machine"], one["sharded"]) for one in found] == [(2, "0", "true"), (2, "1", "true")]
+    return found
+
+
+def test_two_nodes_train(tmp_path: Path) -> None:
+    path = prepare(tmp_path, max_steps=1)
+    assert start(tmp_path, path) == [0, 0], (tmp_path / "log-0").read_text()[-3000:]
+    assert [(one["began"], one["ended"]) for one in reports(tmp_path)] == [(0, 1), (0, 1)]
+    assert (tmp_path / "out" / "model.safetensors").is_file()
+
+
+@pytest.mark.soak
 def test_a_rank_dies_both_nodes_end_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(ON_CPU)
-    (tmp_path / "reporting.py").write_text(REPORTING)
-    policy = save_policy(tmp_path / "policy", hidden=16, layers=1)
-    given: dict[str, Any] = {
-        "reward_funcs": ["reporting.py:dying"], "callbacks": ["reporting.py:Report"], "per_device_train_batch_size": 4,
-        "use_cpu": False, "max_steps": 4, "save_strategy": "steps", "save_steps": 2, "ddp_timeout": 60,
-    }  # fmt: skip
-    path = write_recipe(tmp_path, policy, **given)
+    given = {"max_steps": 4, "save_strategy": "steps", "save_steps": 2, "ddp_timeout": 60}
+    path = prepare(tmp_path, reward_funcs=["reporting.py:dying"], **given)
     codes = start(tmp_path, path)
     assert 0 not in codes, (tmp_path / "log-0").read_text()[-3000:]
     assert (tmp_path / "died").exists(), (tmp_path / "log-1").read_text()[-3000:]
@@ -105,11 +122,7 @@ def test_a_rank_dies_both_nodes_end_and_the_same_command_goes_on(tmp_path: Path)
     assert not list(tmp_path.glob("report-*"))
 
     assert start(tmp_path, path) == [0, 0], (tmp_path / "log-0").read_text()[-3000:]
-    reports = [json.loads((tmp_path / f"report-{rank}.json").read_text()) for rank in range(2)]
-    assert [one["world"] for one in reports] == [2, 2]
-    assert [one["machine"] for one in reports] == ["0", "1"]
-    assert [(one["began"], one["ended"]) for one in reports] == [(2, 4), (2, 4)]
-    assert [one["sharded"] for one in reports] == ["true", "true"]
+    assert [(one["began"], one["ended"]) for one in reports(tmp_path)] == [(2, 4), (2, 4)]
 
 
 def test_the_recipe() -> None:
