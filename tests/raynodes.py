@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,17 @@ _SETTINGS = {
 os.environ.setdefault("RAY_raylet_start_wait_time_s", "180")
 
 
+def _node() -> dict[str, int]:
+    """A node's arguments. Ports that are given need not be waited for; on a busy host Ray gives up after 15 s."""
+    ports = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
+    with ExitStack() as stack:
+        open_ones = [stack.enter_context(socket.socket()) for _ in ports]
+        for one in open_ones:
+            one.bind(("127.0.0.1", 0))
+        free = [one.getsockname()[1] for one in open_ones]
+    return {"object_store_memory": _MEMORY, **dict(zip(ports, free, strict=True))}
+
+
 class Nodes:
     """A head without processors, which no work runs on, and nodes of one processor each."""
 
@@ -37,7 +50,7 @@ class Nodes:
         os.environ |= _SETTINGS
         self._cluster = Cluster(
             initialize_head=True,
-            head_node_args={"num_cpus": 0, "object_store_memory": _MEMORY, "include_dashboard": False},
+            head_node_args={"num_cpus": 0, "include_dashboard": False, **_node()},
         )
         self._workers: list[Any] = []
         self.ensure(count)
@@ -49,7 +62,7 @@ class Nodes:
     def ensure(self, count: int) -> None:
         """Add nodes until there are so many."""
         for _ in range(count - len(self._workers)):
-            self._workers.append(self._cluster.add_node(num_cpus=1, object_store_memory=_MEMORY))
+            self._workers.append(self._cluster.add_node(num_cpus=1, **_node()))
 
     def kill_one(self) -> str:
         """Kill a node with all its processes, without a word to the others; return its id."""
