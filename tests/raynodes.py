@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from markscheme.verifiers.grading import AnswerVerifier, Setup
 from markscheme.verifiers.policy import Policy
@@ -22,19 +21,19 @@ _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_prestart_worker_first_driver": "0",  # each takes seconds of a processor, and most would be for nothing
 }
-# On a host that is busy with other tests a node may take long to start. Ray reads this when it is imported.
-os.environ.setdefault("RAY_raylet_start_wait_time_s", "180")
+_TRIES = 4
+T = TypeVar("T")
 
 
-def _node() -> dict[str, int]:
-    """A node's arguments. Ports that are given need not be waited for; on a busy host Ray gives up after 15 s."""
-    ports = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
-    with ExitStack() as stack:
-        open_ones = [stack.enter_context(socket.socket()) for _ in ports]
-        for one in open_ones:
-            one.bind(("127.0.0.1", 0))
-        free = [one.getsockname()[1] for one in open_ones]
-    return {"object_store_memory": _MEMORY, **dict(zip(ports, free, strict=True))}
+def _patiently(start: Callable[[], T]) -> T:
+    """Start a node again where it was too slow: on a busy host Ray gives up when its helpers take more than 15 s."""
+    for _ in range(_TRIES - 1):
+        try:
+            return start()
+        except Exception as error:
+            if "timed out during startup" not in str(error):
+                raise
+    return start()
 
 
 class Nodes:
@@ -48,10 +47,8 @@ class Nodes:
         paths = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         os.environ["PYTHONPATH"] = os.pathsep.join(paths)
         os.environ |= _SETTINGS
-        self._cluster = Cluster(
-            initialize_head=True,
-            head_node_args={"num_cpus": 0, "include_dashboard": False, **_node()},
-        )
+        head = {"num_cpus": 0, "object_store_memory": _MEMORY, "include_dashboard": False}
+        self._cluster = _patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
         self._workers: list[Any] = []
         self.ensure(count)
 
@@ -62,7 +59,8 @@ class Nodes:
     def ensure(self, count: int) -> None:
         """Add nodes until there are so many."""
         for _ in range(count - len(self._workers)):
-            self._workers.append(self._cluster.add_node(num_cpus=1, **_node()))
+            add = partial(self._cluster.add_node, num_cpus=1, object_store_memory=_MEMORY)
+            self._workers.append(_patiently(add))
 
     def kill_one(self) -> str:
         """Kill a node with all its processes, without a word to the others; return its id."""

@@ -21,7 +21,7 @@ from markscheme.verifiers.code.sandbox.hosts import capabilities
 from markscheme.verifiers.errors import ClusterError, WorkerError
 from raynodes import NEEDED, Doubling, Failing, Nodes, SlowSetup
 
-pytest.importorskip("ray", reason=NEEDED)
+ray = pytest.importorskip("ray", reason=NEEDED)
 pytestmark = [
     # Ray's own, which say nothing of us: sockets that it leaves to the collector, names that it is about to change.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -265,3 +265,17 @@ def test_options_that_do_not_go_together(run: Run, tmp_path: Path) -> None:
     assert "--engine ray needs -o" in run("grade", rows, "--engine", "ray", code=2).stderr
     assert "--ray-address belongs to --engine ray" in run("grade", rows, "--ray-address", "auto", code=2).stderr
     assert "--shard-rows belongs to --engine ray" in run("grade", rows, "--shard-rows", 2, code=2).stderr
+
+
+def test_a_cluster_of_this_machine_that_does_not_start(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*_: object, **__: object) -> None:
+        raise Exception("The current node timed out during startup.")  # as Ray does
+
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", slow)
+    rows = completions(tmp_path / "rows.jsonl", 2)
+    said = run("grade", rows, "-o", tmp_path / "v.jsonl", "--engine", "ray", code=2).stderr
+    assert "Ray could not be started on this machine: The current node timed out during startup." in said

@@ -43,7 +43,9 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
         options |= {"include_dashboard": False, "num_cpus": workers or None}
     try:
         ray.init(target, **options)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except Exception as error:  # Ray raises that very class where a node is slow to start
+        if target == "local":
+            raise ClusterError(f"Ray could not be started on this machine: {error}") from error
         raise ClusterError(_unreachable(target, str(error))) from error
     try:
         yield ray
