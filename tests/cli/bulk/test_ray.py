@@ -153,15 +153,15 @@ def test_a_judge_of_steps(run: Run, connected: Nodes, tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason=needed)
     import tiny_judges as tiny  # noqa: PLC0415
 
-    folder = tiny.save_small_judge(tmp_path / "judge")
+    folder = tiny.save_qwen_prm(tmp_path / "Qwen2.5-Math-PRM-tiny")
     rows = [
         {"id": i, "question": f"What is {i}?", "steps": [f"{i} + {i} = {2 * i}.", *(["So."] * (i % 3))]}
         for i in range(200)
     ]
-    rows[150]["steps"] = ["It has\nthe separator."]
+    rows[150]["steps"] = ["It has <extra_0>, the separator."]
     data = write_jsonl(tmp_path / "data.jsonl", rows)
     out, plain = tmp_path / "ray.jsonl", tmp_path / "plain.jsonl"
-    given = ("prm", "score", data, "--judge", folder, "--judge-format", "trl")
+    given = ("prm", "score", data, "--judge", folder)
     local = run(*given, "-o", plain, code=2).stderr
     assert "row 150" in local
     assert run(*given, "-o", out, "--engine", "ray", code=2).stderr == local
