@@ -1,4 +1,4 @@
-"""``markscheme sample`` and ``eval --model`` with the URL of a server: what it is asked, and what a stopped run keeps."""
+"""``markscheme sample`` and ``eval --model`` with a server's URL: what it is asked, and what a stopped run keeps."""
 
 from __future__ import annotations
 
