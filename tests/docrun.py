@@ -188,7 +188,7 @@ def compare(shown: str, printed: str, where: str) -> None:
 
 
 def _lines(text: str) -> str:
-    return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
 
 
 def _values(block: Block) -> dict[int, str]:

@@ -1,7 +1,7 @@
 """Training as pages show it, on a processor and within a second: what is cut down, and nothing else is.
 
 Settings are read and checked as they stand on the page. Then a run is held to two steps and 16 tokens a completion, and
-bfloat16, the default of TRL, is let through where there is no GPU.
+where there is no GPU `use_cpu` is set, without which bfloat16, the default of TRL, is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ TOKENS = 16
 
 def shorten(replace: Callable[[Any, str, Any], object] = setattr) -> None:
     """Hold training runs of this process to that; ``replace`` sets an attribute, as a test's monkeypatch does."""
-    from transformers import TrainingArguments, training_args  # noqa: PLC0415
+    import torch  # noqa: PLC0415
+    from transformers import TrainingArguments  # noqa: PLC0415
 
     checked = TrainingArguments.__post_init__
 
@@ -24,7 +25,7 @@ def shorten(replace: Callable[[Any, str, Any], object] = setattr) -> None:
         if getattr(self, "max_completion_length", None):
             self.max_completion_length = min(self.max_completion_length, TOKENS)
         self.disable_tqdm = True
+        self.use_cpu = not torch.cuda.is_available()
         checked(self)
 
     replace(TrainingArguments, "__post_init__", post_init)
-    replace(training_args, "is_torch_bf16_gpu_available", lambda: True)
