@@ -188,7 +188,9 @@ def compare(shown: str, printed: str, where: str) -> None:
 
 
 def _lines(text: str) -> str:
-    return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
+    """Without blanks at the ends of lines, and with one empty line where there are several."""
+    stripped = "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
+    return re.sub(r"\n{3,}", "\n\n", stripped)
 
 
 def _values(block: Block) -> dict[int, str]:

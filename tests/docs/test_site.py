@@ -47,7 +47,9 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     known = {line.split()[0] for line in listed}
     names = public_names()
     assert len(names) >= 15
-    missing = [f"{module}.{name}" for module, all_ in names.items() for name in all_ if f"{module}.{name}" not in known]
+    exported = [f"{module}.{name}" for module, all_ in names.items() for name in all_]
+    # A function that is called as its module is documented under the module.
+    missing = [name for name in exported if not {name, f"{name}.{name.rpartition('.')[2]}"} & known]
     assert not missing, "no docstring, or its package is on no page of docs/api"
 
 
