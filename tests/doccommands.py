@@ -65,8 +65,8 @@ def serve(path: str) -> None:
     import datasets  # noqa: F401, PLC0415
     import trl  # noqa: F401, PLC0415
 
-    import markscheme.cli.main  # noqa: F401, PLC0415
-    import markscheme.prm.training  # noqa: F401, PLC0415
+    import markscheme.cli.main  # noqa: PLC0415
+    import markscheme.prm.training  # noqa: PLC0415
     import markscheme.trainer.grpo  # noqa: F401, PLC0415
     from docsmall import shorten  # noqa: PLC0415 - beside this file
 
@@ -118,7 +118,7 @@ def _run(asked: dict[str, Any]) -> None:
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
         if isinstance(end.code, str):
-            print(end.code, file=sys.stderr)
+            sys.stderr.write(f"{end.code}\n")
     except BaseException:  # noqa: BLE001 - as an interpreter ends
         traceback.print_exc()
         code = 1

@@ -180,5 +180,7 @@ def _encoder(folder: Path) -> None:
     torch.manual_seed(0)
     tokenizer = small_tokenizer()
     sizes = {name: value for name, value in _sizes().items() if name != "num_key_value_heads"}
-    BertModel(BertConfig(vocab_size=len(tokenizer), **{**sizes, "max_position_embeddings": 512})).save_pretrained(folder)
+    BertModel(BertConfig(vocab_size=len(tokenizer), **{**sizes, "max_position_embeddings": 512})).save_pretrained(
+        folder
+    )
     tokenizer.save_pretrained(folder)

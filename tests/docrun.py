@@ -208,7 +208,7 @@ class _Shown(ast.NodeTransformer):
     def __init__(self, values: dict[int, str]) -> None:
         self.values = values
 
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr:  # noqa: N802 - named by ast
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr:
         text = self.values.pop(node.end_lineno or 0, None)
         if text is None:
             return node

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("markdown_it", reason="needs markdown-it-py, which rich brings")
 
-from docpages import Block, PageError, blocks  # noqa: E402
-from docrun import Runner, commands, compare  # noqa: E402
+from docpages import Block, PageError, blocks
+from docrun import Runner, commands, compare
 
 
 @pytest.fixture
@@ -147,7 +147,9 @@ $ echo b
 
 
 def test_a_comment_belongs_to_the_block_it_stands_before(tmp_path: Path) -> None:
-    first, second = page(tmp_path, "<!-- not run: why -->\n```python\n1\n```\n\n<!-- a note -->\n\ntext\n\n```python\n2\n```")
+    first, second = page(
+        tmp_path, "<!-- not run: why -->\n```python\n1\n```\n\n<!-- a note -->\n\ntext\n\n```python\n2\n```"
+    )
     assert first.skipped == "why"
     assert not second.skipped
 

@@ -102,7 +102,12 @@ def notes(figures: Mapping[str, Any]) -> list[str]:
 def page(figures: Mapping[str, Any]) -> str:
     """The run as a Markdown page."""
     rows = [cells(name, arm) for name, arm in figures["arms"].items()]
-    lines = ["# Learning run: credit for steps on chains of digit operations", "", *command_block(figures['command']), ""]
+    lines = [
+        "# Learning run: credit for steps on chains of digit operations",
+        "",
+        *command_block(figures["command"]),
+        "",
+    ]
     lines += [_row(HEADINGS), _row(["---", *["---:"] * (len(HEADINGS) - 1)]), *map(_row, rows), ""]
     lines += [f"- {note}" for note in notes(figures)]
     lines += ["", "Paired differences between arms, in points of accuracy:", ""]
