@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from trl import GRPOConfig, GRPOTrainer
 
 from markscheme.trainer import compat, credit, culling
-from markscheme.trainer.collect import Steps, check_groups, collect_step_rewards, named
+from markscheme.trainer.collect import Steps, check_groups, check_model_rewards, collect_step_rewards, named
 from markscheme.trainer.config import ProcessGRPOConfig
 from markscheme.verifiers.errors import TrainerConfigError
 
@@ -93,6 +93,7 @@ class ProcessGRPOTrainer(GRPOTrainer):
             rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         finally:
             self.reward_funcs = functions
+        check_model_rewards(rewards, functions, self.reward_func_names)
         self._scored = rewards, self._collect_steps(inputs, prompts, completions, completion_ids_list)
         return rewards
 
@@ -122,7 +123,10 @@ class ProcessGRPOTrainer(GRPOTrainer):
             return output
         rewards_per_func, steps = self._scored
         rewards = self._weighted(rewards_per_func)
-        dead = credit.zero_variance_groups(rewards, self._group_size)
+        # Normalised one by one before they are summed, unequal rewards of one sum do teach.
+        apart = self.multi_objective_aggregation == "normalize_then_sum"
+        columns = [*rewards_per_func.T] if apart else [rewards]
+        dead = torch.stack([credit.zero_variance_groups(one, self._group_size) for one in columns]).all(0)
         self._log_groups(rewards, dead, steps)
         advantages: Tensor = output["advantages"]  # (B,)
         if args.zeroes_dead_groups:
