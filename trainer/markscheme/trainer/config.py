@@ -15,6 +15,7 @@ from markscheme.verifiers.errors import TrainerConfigError
 Supervision = Literal["outcome", "process", "both"]
 CreditForm = Literal["sum", "min", "delta", "clip", "first_error"]
 Std = Literal["sample", "population", "none"]
+OverlapRewards = Literal["known", "all", "none"]
 
 SEQUENCE_LOSSES = ("luspo", "vespo")
 """Losses with one weight a sequence: an advantage a token has no meaning there."""
@@ -92,6 +93,14 @@ class ProcessGRPOConfig(GRPOConfig):
         metadata={
             "help": "Cull even where the gradient changes by it: with β, an entropy bonus, an auxiliary loss, "
             "`top_entropy_quantile` < 1, dropout or 'normalize_then_sum'."
+        },
+    )
+    overlap_rewards: OverlapRewards = field(
+        default="known",
+        metadata={
+            "help": "Which reward functions run beside the log-probability passes, in threads, from the moment that "
+            "completions exist: 'known' (those that say any_thread = True, as ours do, and async ones), 'all' (every "
+            "one that does not say any_thread = False) or 'none'."
         },
     )
     use_bias_correction_kl: bool = field(
@@ -188,6 +197,7 @@ class ProcessGRPOConfig(GRPOConfig):
             ("supervision", Supervision.__args__),  # type: ignore[attr-defined]
             ("credit", CreditForm.__args__),  # type: ignore[attr-defined]
             ("step_std", (None, *Std.__args__)),  # type: ignore[attr-defined]
+            ("overlap_rewards", OverlapRewards.__args__),  # type: ignore[attr-defined]
         ):
             if (value := getattr(self, name)) not in choices:
                 raise TrainerConfigError(f"{name}={value!r}: expected one of {', '.join(map(repr, choices))}")

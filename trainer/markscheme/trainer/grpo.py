@@ -22,6 +22,7 @@ from trl import GRPOConfig, GRPOTrainer
 from markscheme.trainer import compat, credit, culling
 from markscheme.trainer.collect import Steps, check_groups, collect_step_rewards, named
 from markscheme.trainer.config import ProcessGRPOConfig
+from markscheme.trainer.overlap import Overlap
 from markscheme.verifiers.errors import TrainerConfigError
 
 logger = get_logger(__name__)
@@ -59,6 +60,7 @@ class ProcessGRPOTrainer(GRPOTrainer):
         compat.check_methods(GRPOTrainer)
         self.credit_args = args if isinstance(args, ProcessGRPOConfig) else None
         self.step_reward_func = step_reward_func
+        self._overlap: Overlap | None = None
         if self.credit_args is None and step_reward_func is not None:
             raise TrainerConfigError("step_reward_func needs a ProcessGRPOConfig: a GRPOConfig leaves TRL as it is.")
         if self.credit_args is not None and self.credit_args.uses_steps and step_reward_func is None:
@@ -70,6 +72,18 @@ class ProcessGRPOTrainer(GRPOTrainer):
         compat.check_attributes(self)
         if self.credit_args is not None and self.credit_args.cull_zero_variance:
             culling.check_model(self, inexact=self.credit_args.cull_inexact)
+
+    # -- generation ---------------------------------------------------------------------------------------------------
+
+    def _generate(self, prompts: list[Any]) -> Any:
+        """What TRL generates; the functions that need no more than that start now."""
+        made = super()._generate(prompts)
+        if self._overlap is not None:
+            self._overlap.start([*self.reward_funcs, self.step_reward_func], prompts, made)
+        return made
+
+    def _collector(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return function if self._overlap is None else self._overlap.collector(function)
 
     # -- rewards ------------------------------------------------------------------------------------------------------
 
@@ -86,7 +100,7 @@ class ProcessGRPOTrainer(GRPOTrainer):
         check_groups(len(prompts), len(completions), self._group_size, self.accelerator.num_processes)
         functions = self.reward_funcs
         self.reward_funcs = [
-            f if isinstance(f, nn.Module) else named(f, name, finite=True)
+            f if isinstance(f, nn.Module) else named(self._collector(f), name, finite=True)
             for f, name in zip(functions, self.reward_func_names, strict=True)
         ]
         try:
@@ -105,7 +119,9 @@ class ProcessGRPOTrainer(GRPOTrainer):
         batch = {"prompts": prompts, "completions": completions, "completion_ids": completion_ids}
         batch |= {"environments": self.environments} if self.environments is not None else {}
         extra = {"trainer_state": self.state, "log_extra": self._log_completion_extra, "log_metric": self._log_metric}
-        steps = collect_step_rewards(self.step_reward_func, inputs, **batch, **extra)
+        source = self.step_reward_func
+        source = source if isinstance(source, str) else self._collector(source)
+        steps = collect_step_rewards(source, inputs, **batch, **extra)
         # As JSON: loggers' tables want one type a column, and these lists are ragged.
         self._log_completion_extra("step_count", [len(s.ends) for s in steps])
         self._log_completion_extra("step_ends", [json.dumps(s.ends) for s in steps])
@@ -117,9 +133,11 @@ class ProcessGRPOTrainer(GRPOTrainer):
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         """TRL's batch, its advantages replaced: (B, T) where steps count, exact 0 for groups without a difference."""
-        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if (args := self.credit_args) is None:
-            return output
+            return super()._generate_and_score_completions(inputs)
+        with Overlap(self, args.overlap_rewards, inputs) as overlap:
+            output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+            overlap.log()
         rewards_per_func, steps = self._scored
         rewards = self._weighted(rewards_per_func)
         dead = credit.zero_variance_groups(rewards, self._group_size)
