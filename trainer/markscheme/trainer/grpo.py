@@ -9,17 +9,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import torch
 from accelerate.logging import get_logger
-from accelerate.utils import gather_object, send_to_device
+from accelerate.utils import gather_object
 from torch import Tensor, nn
 from trl import GRPOConfig, GRPOTrainer
 
-from markscheme.trainer import compat, credit, culling
+from markscheme.trainer import compat, credit, culling, generations, refill
 from markscheme.trainer.collect import Steps, check_groups, collect_step_rewards, named
 from markscheme.trainer.config import ProcessGRPOConfig
 from markscheme.trainer.overlap import Overlap
@@ -61,6 +60,8 @@ class ProcessGRPOTrainer(GRPOTrainer):
         self.credit_args = args if isinstance(args, ProcessGRPOConfig) else None
         self.step_reward_func = step_reward_func
         self._overlap: Overlap | None = None
+        self._batch: refill.Batch | None = None
+        self._prompts: refill.Prompts | None = None
         if self.credit_args is None and step_reward_func is not None:
             raise TrainerConfigError("step_reward_func needs a ProcessGRPOConfig: a GRPOConfig leaves TRL as it is.")
         if self.credit_args is not None and self.credit_args.uses_steps and step_reward_func is None:
@@ -72,11 +73,15 @@ class ProcessGRPOTrainer(GRPOTrainer):
         compat.check_attributes(self)
         if self.credit_args is not None and self.credit_args.cull_zero_variance:
             culling.check_model(self, inexact=self.credit_args.cull_inexact)
+        if self.credit_args is not None and self.credit_args.refill_rounds:
+            self._prompts = refill.check(self)
 
     # -- generation ---------------------------------------------------------------------------------------------------
 
     def _generate(self, prompts: list[Any]) -> Any:
         """What TRL generates; the functions that need no more than that start now."""
+        if self._batch is not None:
+            return self._batch.made
         made = super()._generate(prompts)
         if self._overlap is not None:
             self._overlap.start([*self.reward_funcs, self.step_reward_func], prompts, made)
@@ -97,6 +102,9 @@ class ProcessGRPOTrainer(GRPOTrainer):
         """TRL's rewards (B, functions) of all ranks; the steps of all ranks are kept beside them."""
         if self.credit_args is None:
             return super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        if self._batch is not None:
+            self._scored = self._batch.rewards, self._batch.steps
+            return self._batch.rewards
         check_groups(len(prompts), len(completions), self._group_size, self.accelerator.num_processes)
         functions = self.reward_funcs
         self.reward_funcs = [
@@ -136,7 +144,8 @@ class ProcessGRPOTrainer(GRPOTrainer):
         if (args := self.credit_args) is None:
             return super()._generate_and_score_completions(inputs)
         with Overlap(self, args.overlap_rewards, inputs) as overlap:
-            output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+            with refill.settled(self, overlap, inputs) as chosen:
+                output: dict[str, Any] = super()._generate_and_score_completions(chosen)
             overlap.log()
         rewards_per_func, steps = self._scored
         rewards = self._weighted(rewards_per_func)
@@ -232,41 +241,11 @@ class ProcessGRPOTrainer(GRPOTrainer):
     # -- checkpoints --------------------------------------------------------------------------------------------------
 
     def _save_rng_state(self, output_dir: str) -> None:
-        """Save the generations in use too: without them a run resumes exactly only where the next ones are due."""
         super()._save_rng_state(output_dir)
         if self.credit_args is not None:
-            due = self._step % self._generate_every == 0
-            buffer = None if due else self._buffered_inputs
-            torch.save({"step": self._step, "layout": self._layout, "buffer": buffer}, self._buffer_file(output_dir))
+            generations.save(self, output_dir)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
-        if self.credit_args is None or checkpoint is None:
-            return
-        file = self._buffer_file(checkpoint)
-        device = self.accelerator.device
-        saved = torch.load(file, map_location="cpu", weights_only=True) if file.is_file() else {}
-        fits = torch.tensor(int(saved.get("layout") == self._layout), device=device)
-        if self.accelerator.gather(fits).all():  # on every rank, or they would generate out of step
-            self._step, self._buffered_inputs = saved["step"], send_to_device(saved["buffer"], device)
-            return
-        between = self.state.global_step * self.args.gradient_accumulation_steps % self._generate_every > 0
-        if saved.get("buffer") is not None if saved else between:
-            logger.warning(
-                f"{checkpoint} lies between two generations and holds none of this layout (ranks, batch size, "
-                "steps_per_generation, num_iterations): new ones are made at once, and the losses will not be those of "
-                "an unbroken run."
-            )
-
-    @property
-    def _generate_every(self) -> int:
-        return int(self.args.steps_per_generation * self.num_iterations)
-
-    @property
-    def _layout(self) -> list[int]:
-        args = self.args
-        ranks, rows = self.accelerator.num_processes, args.per_device_train_batch_size
-        return [ranks, rows, args.steps_per_generation, self.num_iterations]
-
-    def _buffer_file(self, folder: str) -> Path:
-        return Path(folder, f"generations_{self.accelerator.process_index}.pt")
+        if self.credit_args is not None and checkpoint is not None:
+            generations.load(self, checkpoint)
