@@ -15,6 +15,7 @@ WRAPPED = {
     "_generate_and_score_completions": ("inputs",),
     "_compute_loss": ("model", "inputs"),
     "_load_optimizer_and_scheduler": ("checkpoint",),
+    "_prepare_inputs": ("generation_batch",),
     "_log_completion_extra": ("column", "values"),
     "_log_metric": ("name", "value"),
     "_save_rng_state": ("output_dir",),

@@ -91,6 +91,13 @@ class ProcessGRPOConfig(GRPOConfig):
             "`top_entropy_quantile` < 1, dropout or 'normalize_then_sum'."
         },
     )
+    batch_by_length: bool = field(
+        default=False,
+        metadata={
+            "help": "Sort completions by length into the micro-batches of an update, and cut each of these, and of the "
+            "chunks of the log-probability passes, to its longest: same gradient, less padding."
+        },
+    )
     refill_rounds: int = field(
         default=0,
         metadata={

@@ -18,7 +18,7 @@ from accelerate.utils import gather_object
 from torch import Tensor, nn
 from trl import GRPOConfig, GRPOTrainer
 
-from markscheme.trainer import compat, credit, culling, generations, refill
+from markscheme.trainer import compat, credit, culling, generations, lengths, refill
 from markscheme.trainer.collect import Steps, check_groups, collect_step_rewards, named
 from markscheme.trainer.config import ProcessGRPOConfig
 from markscheme.trainer.overlap import Overlap
@@ -46,6 +46,7 @@ class ProcessGRPOTrainer(GRPOTrainer):
     """
 
     reward_funcs: list[Any]
+    _buffered_inputs: list[dict[str, Any]] | None
 
     def __init__(
         self,
@@ -62,6 +63,7 @@ class ProcessGRPOTrainer(GRPOTrainer):
         self._overlap: Overlap | None = None
         self._batch: refill.Batch | None = None
         self._prompts: refill.Prompts | None = None
+        self._by_length = self.credit_args is not None and self.credit_args.batch_by_length
         if self.credit_args is None and step_reward_func is not None:
             raise TrainerConfigError("step_reward_func needs a ProcessGRPOConfig: a GRPOConfig leaves TRL as it is.")
         if self.credit_args is not None and self.credit_args.uses_steps and step_reward_func is None:
@@ -75,6 +77,8 @@ class ProcessGRPOTrainer(GRPOTrainer):
             culling.check_model(self, inexact=self.credit_args.cull_inexact)
         if self.credit_args is not None and self.credit_args.refill_rounds:
             self._prompts = refill.check(self)
+        if self._by_length:
+            lengths.check(self)
 
     # -- generation ---------------------------------------------------------------------------------------------------
 
@@ -86,6 +90,22 @@ class ProcessGRPOTrainer(GRPOTrainer):
         if self._overlap is not None:
             self._overlap.start([*self.reward_funcs, self.step_reward_func], prompts, made)
         return made
+
+    def _prepare_inputs(self, generation_batch: Any) -> Any:
+        """TRL's micro-batch; those of a new generation with rows of like length together, if asked for."""
+        before = self._buffered_inputs
+        inputs = super()._prepare_inputs(generation_batch)
+        if self._by_length and self._buffered_inputs is not before:
+            self._buffered_inputs = lengths.arranged(self)
+            inputs = self._buffered_inputs[self._step % self.args.steps_per_generation]
+        return inputs
+
+    def _get_per_token_logps_and_entropies(self, model: Any, *batch: Any, **more: Any) -> Any:
+        """TRL's log-probabilities; those without gradient of chunks that are cut to their length, if asked for."""
+        passes = super()._get_per_token_logps_and_entropies
+        if not self._by_length or torch.is_grad_enabled() or more.get("batch_size") is None:
+            return passes(model, *batch, **more)
+        return lengths.cut_passes(passes, self.pad_to_multiple_of, model, *batch, **more)
 
     def _collector(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return function if self._overlap is None else self._overlap.collector(function)
