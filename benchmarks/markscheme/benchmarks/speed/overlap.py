@@ -46,15 +46,15 @@ AsyncGRPOTrainer(sys.argv[1], reward_funcs=lambda completions, **_: [0.0] * len(
 """
 
 
-def sleep(number: int) -> float:
+def sleep(seconds: float, number: int) -> float:
     """A verdict that waits for something else."""
-    time.sleep(SECONDS)
+    time.sleep(seconds)
     return float(number % 2)
 
 
-def work(number: int) -> float:
-    """A verdict of 50 ms of CPU time of this thread."""
-    until = time.thread_time() + SECONDS
+def work(seconds: float, number: int) -> float:
+    """A verdict of so much CPU time of this thread."""
+    until = time.thread_time() + seconds
     while time.thread_time() < until:
         sum(range(2000))
     return float(number % 2)
@@ -158,11 +158,12 @@ def run(rounds: int, lengths: Sequence[int] = LENGTHS, *, beside: bool = True) -
     processes = ProcessPoolExecutor(processors, get_context("spawn"))
     try:
         with tempfile.TemporaryDirectory() as folder, processes, ThreadPoolExecutor(SLOTS) as slots:
-            list(processes.map(sleep, range(2 * processors)))  # every process has started
+            waiting, working = functools.partial(sleep, SECONDS), functools.partial(work, SECONDS)
+            list(processes.map(waiting, range(2 * processors)))  # every process has started
             kinds = {
-                "sleep, 16 slots": rewarded_by(slots, sleep),
-                f"CPU work, {processors} processes": rewarded_by(processes, work),
-                "CPU work in this process": rewarded_by(None, work),
+                "sleep, 16 slots": rewarded_by(slots, waiting),
+                f"CPU work, {processors} processes": rewarded_by(processes, working),
+                "CPU work in this process": rewarded_by(None, working),
             }
             trainer = small_trainer(
                 Path(folder),
