@@ -178,8 +178,9 @@ def test_off_is_trls_and_evaluation_is_left_alone(
 
 
 def test_chats_overlap_and_culling_go_with_it(policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def long(completions: Any, completion_ids: Any, prompts: Any, **_: Any) -> list[float]:
+    def long(completions: Any, completion_ids: Any, prompts: Any, log_extra: Any, **_: Any) -> list[float]:
         assert all(c[0]["role"] == "assistant" for c in completions)
+        log_extra("asked", [p[0]["content"] for p in prompts])
         return [
             0.5 if p[0]["content"] in ("0+0=", "1+1=") else sum(i) % 7
             for p, i in zip(prompts, completion_ids, strict=True)
@@ -188,7 +189,7 @@ def test_chats_overlap_and_culling_go_with_it(policy: Path, tmp_path: Path, monk
     given = {"train_dataset": chats(12), "cull_zero_variance": True, "overlap_rewards": "all"}
     trainer, seen = run(policy, tmp_path, monkeypatch, reward_funcs=long, **given)
     assert seen.generated == [16, 8]
-    contents = [prompt[0]["content"] for prompt in trainer._logs["prompt"]]
+    contents = list(trainer._logs["extra"]["asked"])
     assert contents[8:] == ["2+2="] * 4 + ["3+3="] * 4 and not {"0+0=", "1+1="} & {*contents}
 
 
