@@ -73,7 +73,8 @@ def environment_of(name: str) -> dict[str, str]:
     from accelerate.commands import launch  # noqa: PLC0415
 
     path = str(EXAMPLES / "accelerate" / name)
-    arguments = launch.launch_command_parser().parse_args(["--config_file", path, "-m", "module"])
+    any_port = ["--main_process_port", "0"]  # the default one may be in use, of which accelerate warns
+    arguments = launch.launch_command_parser().parse_args(["--config_file", path, *any_port, "-m", "module"])
     arguments, config, _ = launch._validate_launch_command(arguments)
     if config.deepspeed_config:
         arguments.deepspeed_fields_from_accelerate_config = ",".join(config.deepspeed_config)

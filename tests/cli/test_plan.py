@@ -71,6 +71,9 @@ def test_all_linear(run: Run) -> None:
     [
         ((), "expected --params, such as --params 7e9, or --model FOLDER"),
         (("--params", "0"), "expected a number of parameters"),
+        (("--params", "inf"), "--params inf: expected a number of parameters, such as 7e9"),
+        (("--params", "7e9", "--gpu-memory", "nan"), "--gpu-memory nan: expected a number of bytes, such as 80e9"),
+        (("--params", "7e9", "--algorithm", "ppo", "--critic-params", "-5"), "--critic-params -5: expected a number"),
         (("--params", "7e9", "--offload"), "offload needs a ZeRO stage from 1 on"),
         (("--params", "7e9", "--lora", "--lora-targets", "query"), "no linear map 'query'"),
         (("--model", "absent"), "absent"),

@@ -298,6 +298,21 @@ def test_step_rewards_are_watched() -> None:
             assert watched(completions=["a", "b"]) == steps(["a", "b"])
 
 
+@pytest.mark.parametrize("returned", [None, 1.0, ["right"], [[1.0]], [[("a", "b")]], [[(0, 1.0, 2)]]])
+def test_what_is_no_reward_is_left_to_the_trainer_to_name(returned: Any) -> None:
+    guard = watch.BrokenVerifierCallback()
+    assert guard.watch_all([lambda **_: returned])[0](completions=["a"]) == returned
+    assert guard.watch_steps(lambda **_: returned)(completions=["a"]) == returned
+    assert guard.messages == []
+
+
+def test_rewards_that_can_be_read_once_reach_the_trainer() -> None:
+    guard = watch.BrokenVerifierCallback()
+    steps = guard.watch_steps(lambda **_: [zip([0, 3], [1.0, None], strict=True), None])(completions=["a", "b"])
+    assert [one and list(one) for one in steps] == [[(0, 1.0), (3, None)], None]
+    assert list(guard.watch(lambda **_: iter([1.0, None]))(completions=["a", "b"])) == [1.0, None]
+
+
 def test_reward_models_are_left_alone() -> None:
     guard, module = watch.BrokenVerifierCallback(), torch.nn.Linear(1, 1)
     assert guard.watch_all(["some/reward-model", module]) == ["some/reward-model", module]

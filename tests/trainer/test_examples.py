@@ -11,6 +11,7 @@ from tinyrecipes import EXAMPLES, MARKS, NEEDED, environment_of, write_rows
 pytestmark = MARKS
 pytest.importorskip("trl", reason=NEEDED)
 accelerate = pytest.importorskip("accelerate", reason=NEEDED)
+torch = pytest.importorskip("torch", reason=NEEDED)
 
 from accelerate.commands.config.config_args import load_config_from_file  # noqa: E402
 
@@ -60,7 +61,7 @@ def test_what_the_recipes_set() -> None:
     found = {path.stem: recipe.parse(["--config", str(path), *cpu]) for path in RECIPES}
     settings = {name: (one.training.supervision, one.training.credit) for name, one in found.items()}
     assert settings["process"] == ("process", "min")
-    assert settings["both"] == ("both", "min")
+    assert settings["both"] == ("both", "delta")
     assert settings["first_error"] == ("process", "first_error")
     assert settings["deepseekmath"] == ("process", "sum")
     assert settings["outcome"][0] == settings["lora"][0] == settings["dr_grpo"][0] == "outcome"
@@ -70,6 +71,23 @@ def test_what_the_recipes_set() -> None:
     assert found["dr_grpo"].training.loss_type == "dr_grpo"
     assert found["lora"].model.use_peft
     assert all(one.training.gradient_checkpointing for one in found.values()), "what zero3.yaml relies on"
+
+
+def test_right_last_steps_are_not_blamed_where_half_of_the_answers_are_wrong() -> None:
+    """Under `min` 0 is neutral: with 0 for a wrong step, what is left to come of right ones lies below the mean."""
+    cpu = ["--use_cpu", "true", "--bf16", "false"]
+    found = {path.stem: recipe.parse(["--config", str(path), *cpu]) for path in RECIPES}
+    checked = {name: one for name, one in found.items() if one.training.credit == "min"}
+    assert checked
+    ends = [list(range(5))] * 8
+    for one in checked.values():
+        spec = one.script.step_reward
+        assert isinstance(spec, dict)
+        right, wrong = spec.get("right", 1.0), spec.get("wrong", 0.0)
+        slips: list[list[float | None]] = [[wrong if step == at else right for step in range(5)] for at in range(4)]
+        rewards: list[list[float | None]] = [[right] * 5] * 4 + slips
+        advantages = one.training.step_advantages(torch.zeros(8), rewards, ends, 8, 5)
+        assert (advantages[:4] > 0).all()
 
 
 def test_zero3(monkeypatch: pytest.MonkeyPatch) -> None:

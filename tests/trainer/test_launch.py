@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from tinyrecipes import MARKS, NEEDED, settings, write_recipe, write_rows
+from tinyrecipes import MARKS, NEEDED, environment_of, settings, write_recipe, write_rows
 
 pytestmark = MARKS
 pytest.importorskip("trl", reason=NEEDED)
 yaml = pytest.importorskip("yaml", reason=NEEDED)
 
 from markscheme.trainer import launch, recipe  # noqa: E402
+from markscheme.trainer.memory.architecture import LINEAR  # noqa: E402
 from markscheme.trainer.parts import check_rows, make  # noqa: E402
 from markscheme.trainer.preview import dry_run, memory_of  # noqa: E402
 from markscheme.trainer.rows import load  # noqa: E402
@@ -119,8 +120,23 @@ def test_the_plan_of_a_recipe(policy: Path, tmp_path: Path, monkeypatch: pytest.
     assert (found.group, found.prompts, found.context, found.prompt_tokens) == (4, 2, 12, 6)
     found = memory_of(parsed(tmp_path, policy, dtype="bfloat16", use_peft=True, lora_target_modules=["o_proj"])).run
     assert (found.precision, found.lora_rank, found.lora_targets) == ("pure", 16, ("o_proj",))
+    found = memory_of(parsed(tmp_path, policy, use_peft=True, lora_target_modules=["all-linear"])).run
+    assert found.lora_targets == LINEAR
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
     assert memory_of(parsed(tmp_path, policy)).run.zero == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "offload", "precision"), [("zero3.yaml", True, "mixed"), ("fsdp2.yaml", False, "autocast")]
+)
+def test_the_plan_under_an_example_of_accelerate(
+    policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, precision: str, *, offload: bool
+) -> None:
+    recipe = parsed(tmp_path, policy, bf16=True)  # before the environment, which says that there are GPUs
+    for key, value in environment_of(name).items():
+        monkeypatch.setenv(key, value)
+    found = memory_of(recipe).run
+    assert (found.zero, found.offload, found.offload_weights, found.precision) == (3, offload, offload, precision)
 
 
 def test_list_fields() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,12 @@ pytest.importorskip("numpy", reason="needs numpy: pip install markscheme[train]"
 
 from markscheme.benchmarks import early_stopping as study
 from markscheme.trainer import plateau
+
+
+def test_the_page_has_the_figures() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    rising = [line for line in page.splitlines() if line.startswith("| rises")]
+    assert len(rising) >= 6 and all(line.endswith("| never |") for line in rising)
 
 
 def stops(shape: str, steps: int, runs: int, **noise: float) -> list[int | None]:

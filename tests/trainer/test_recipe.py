@@ -58,11 +58,13 @@ def test_the_command_line_wins(read: Any) -> None:
         *("--learning_rate", "3e-5", "--num-generations", "2"),
         *("--reward_funcs", "math", '{"name": "code", "weight": 0.5}'),
         *("--model_init_kwargs", '{"use_cache": false}'),
+        *("--liger_kernel_config", '{"rope": true}'),  # a mapping that transformers does not read from text
     )
     assert found.training.learning_rate == 3e-5
     assert found.training.beta == 0.1
     assert found.training.num_generations == 2
     assert found.training.model_init_kwargs == {"use_cache": False}
+    assert found.training.liger_kernel_config == {"rope": True}
     assert found.script.reward_funcs == ["math", '{"name": "code", "weight": 0.5}']
     assert found.where("learning_rate") == "--learning_rate"
     assert found.where("beta").endswith("r.yaml, line 5: beta")
@@ -142,6 +144,7 @@ def test_errors_name_the_line_and_the_field(read: Any, text: str, message: str) 
         (["--learning", "1"], "no field --learning: did you mean"),
         (["--max_steps", "x"], "argument --max_steps/--max-steps: invalid int value: 'x'"),
         (["--max_steps"], "expected one argument"),
+        (["--liger_kernel_config", "[1]"], r"invalid mapping value: '\[1\]'"),
         (["stray"], "'stray' belongs to no field; write --field value"),
         (["--config", "other.yaml"], "--config comes 2 times"),
     ],

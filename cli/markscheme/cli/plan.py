@@ -69,8 +69,10 @@ def plan(
 
     if params is None and model is None:
         fail("expected --params, such as --params 7e9, or --model FOLDER")
-    if params is not None and params < 1:
-        fail(f"--params {params:g}: expected a number of parameters, such as 7e9")
+    for option, value in (("params", params), ("critic-params", critic_params), ("gpu-memory", gpu_memory)):
+        if value is not None and not 1 <= value < 1e18:
+            what = "bytes, such as 80e9" if option == "gpu-memory" else "parameters, such as 7e9"
+            fail(f"--{option} {value:g}: expected a number of {what}")
     targets = LINEAR if lora_targets == "all-linear" else tuple(name.strip() for name in lora_targets.split(","))
     with errors_shown():
         count = None if params is None else int(params)

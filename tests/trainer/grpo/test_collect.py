@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,15 @@ import pytest
 
 from tinytraining import MARKS, build, every_third, scripted
 
-from markscheme.trainer.collect import Steps, check_groups, collect_step_rewards, named  # isort: skip
+from markscheme.trainer.collect import (  # isort: skip
+    Steps,
+    check_groups,
+    check_model_rewards,
+    collect_step_rewards,
+    is_async,
+    name_of,
+    named,
+)
 from markscheme.verifiers.errors import RewardError, StepRewardError  # isort: skip
 
 pytestmark = MARKS
@@ -124,6 +133,28 @@ def test_rewards_that_are_no_numbers_are_named(value: float) -> None:
     assert named(lambda **_: (None, 1), "mine", finite=True)(**BATCH) == [None, 1]
 
 
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (None, "'mine' returned NoneType for 2 completions: return a list with one number, or None, for each"),
+        ("ab", "'mine' returned str for 2 completions"),
+        (["0.5", 1.0], r"'mine' returned '0.5' for row 0 .*expected a finite number; return None"),
+        ([None, [1.0]], r"'mine' returned \[1.0\] for row 1 "),
+    ],
+)
+def test_rewards_that_are_no_list_of_numbers_are_named(returned: Any, message: str) -> None:
+    with pytest.raises(RewardError, match=message):
+        named(lambda **_: returned, "mine", finite=True)(**BATCH)
+
+
+def test_reward_models_must_give_numbers() -> None:
+    torch = pytest.importorskip("torch")
+    functions, names = [torch.nn.Linear(1, 1), len], ["judge", "len"]
+    check_model_rewards(torch.tensor([[0.5, float("nan")], [1.0, 0.0]]), functions, names)  # a function's None is NaN
+    with pytest.raises(RewardError, match=r"model 'judge' gave inf for completion 1 of all ranks' 3 \(and 1 more\)"):
+        check_model_rewards(torch.tensor([[0.5, 0.0], [float("inf"), 0.0], [float("nan"), 0.0]]), functions, names)
+
+
 def test_groups_that_are_not_whole() -> None:
     check_groups(6, 6, group_size=4, ranks=2)
     with pytest.raises(RewardError, match="returned 5 completions for 6 prompts"):
@@ -132,7 +163,45 @@ def test_groups_that_are_not_whole() -> None:
         check_groups(6, 6, group_size=4, ranks=1)
 
 
+class Async:
+    async def __call__(self, **_: Any) -> list[float]:
+        return [1.0]
+
+
+class Sync:
+    def __call__(self, **_: Any) -> list[float]:
+        return [1.0]
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "waits"),
+    [
+        (reading, "reading", False),
+        (reading_async, "reading_async", True),
+        (functools.partial(functools.partial(reading_async), more=1), "reading_async", True),
+        (functools.partial(Sync()), "Sync", False),
+        (Async(), "Async", True),
+    ],
+)
+def test_functions_are_told_apart_as_trl_does(function: Any, name: str, *, waits: bool) -> None:
+    utils = pytest.importorskip("trl.trainer.utils")
+    assert (name_of(function), is_async(function)) == (name, waits)
+    assert (utils.get_callable_name(function), utils.is_async_callable(function)) == (name, waits)
+
+
 # -- the same, inside a training run -----------------------------------------------------------------------------------
+
+
+def test_a_reward_model_without_a_number_stops_the_run(policy: Path, tmp_path: Path) -> None:
+    """TRL takes NaN for None, and trains on with losses of 0."""
+    transformers = pytest.importorskip("transformers")
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(policy, num_labels=1)
+    model.score.weight.data.fill_(float("nan"))
+    trainer = build(policy, tmp_path, reward_funcs=[model], max_steps=1)
+    with pytest.raises(
+        RewardError, match=r"gave nan for completion 0 of all ranks' 8 \(and 7 more\): load it in float"
+    ):
+        trainer.train()
 
 
 def short_rollout(prompts: list[Any], trainer: Any) -> dict[str, Any]:

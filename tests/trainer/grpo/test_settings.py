@@ -124,19 +124,31 @@ def test_step_rewards_must_be_given_where_they_count(policy: Path, tmp_path: Pat
         ProcessGRPOTrainer(str(policy), varied, trl.GRPOConfig(**settings(tmp_path)), step_reward_func=every_third)
 
 
-def test_culling_refuses_what_the_model_brings(policy: Path, tmp_path: Path) -> None:
+def culled_model(policy: Path, tmp_path: Path, model: Any, **given: Any) -> ProcessGRPOTrainer:
     import transformers  # noqa: PLC0415
 
-    model = transformers.AutoModelForCausalLM.from_pretrained(policy, attention_dropout=0.1)
-    given = settings(tmp_path, cull_zero_variance=True)
-    with pytest.raises(TrainerConfigError, match=r"dropout \(.*attention_dropout=0.1; disable_dropout=True"):
-        ProcessGRPOTrainer(
-            model,
-            varied,
-            ProcessGRPOConfig(**given),
-            train_dataset=questions(8),
-            processing_class=transformers.AutoTokenizer.from_pretrained(policy),
-        )
+    args = ProcessGRPOConfig(**settings(tmp_path, cull_zero_variance=True, **given))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(policy)
+    return ProcessGRPOTrainer(model, varied, args, train_dataset=questions(8), processing_class=tokenizer)
+
+
+def test_culling_refuses_dropout_and_says_what_turns_it_off(policy: Path, tmp_path: Path) -> None:
+    import torch  # noqa: PLC0415
+    import transformers  # noqa: PLC0415
+
+    load = transformers.AutoModelForCausalLM.from_pretrained
+    number = re.escape("attention_dropout=0.1; set attention_dropout=0.0 in the model's configuration")
+    for given in ({}, {"disable_dropout": True}):  # which reaches modules alone
+        with pytest.raises(TrainerConfigError, match=number):
+            culled_model(policy, tmp_path, load(policy, attention_dropout=0.1), **given)
+    model = load(policy)
+    model.model.layers[0].self_attn.extra = torch.nn.Dropout(0.1)
+    with pytest.raises(TrainerConfigError, match=r"extra\.p=0\.1; disable_dropout=True turns it off"):
+        culled_model(policy, tmp_path, model)
+    culled_model(policy, tmp_path, model, disable_dropout=True)
+
+
+def test_culling_refuses_what_the_model_brings(policy: Path, tmp_path: Path) -> None:
     trainer = build(policy, tmp_path, cull_zero_variance=True)
     trainer.aux_loss_enabled = True
     with pytest.raises(TrainerConfigError, match="router's auxiliary loss"):
@@ -165,6 +177,13 @@ def test_a_trl_that_lacks_what_is_wrapped_is_named() -> None:
     assert "pip install 'trl>=1.14,<1.17'" in said
     with pytest.raises(TRLMismatchError, match="the attribute _logs is missing"):
         compat.check_attributes(object())
+
+
+def test_only_what_trl_exports_is_imported() -> None:
+    """An import of what another release lacks would fail before the check can name the tested range."""
+    source = Path(grpo.__file__).parent
+    inner = [path.name for path in source.rglob("*.py") if re.search(r"(from|import) trl\.", path.read_text())]
+    assert source.name == "trainer" and not inner
 
 
 def test_the_wrapper_copies_no_body_of_trls() -> None:

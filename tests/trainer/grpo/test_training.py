@@ -106,6 +106,28 @@ def test_a_constant_group_gets_exact_zero_where_trl_leaves_a_rest(policy: Path, 
     assert set(culling._logs["advantages"]) == {0.0}
 
 
+def test_rewards_normalised_apart_are_equal_only_one_by_one(policy: Path, tmp_path: Path) -> None:
+    """2·[0, 1, …] + [0, -2, …] is constant; normalised first, the two do not cancel. A constant group has TRL's 0."""
+
+    def teaches(number: list[int]) -> list[float]:
+        return [float(row % 2) if n % 2 else 0.5 for row, n in enumerate(number)]
+
+    given = {
+        "reward_funcs": [lambda number, **_: teaches(number), lambda number, **_: [-2 * r for r in teaches(number)]],
+        "reward_weights": [2.0, 1.0],
+        "multi_objective_aggregation": "normalize_then_sum",
+        "rollout_func": scripted,
+        "shuffle_dataset": False,
+    }
+    theirs = batch(build(policy, tmp_path, **given))["advantages"]
+    trainer = build(policy, tmp_path, cull_zero_variance=True, cull_inexact=True, **given)
+    assert torch.equal(batch(trainer)["advantages"], theirs)
+    assert theirs.abs().gt(0.5).tolist() == [False] * 4 + [True] * 4
+    trainer = build(policy, tmp_path, cull_zero_variance=True, cull_inexact=True, max_steps=1, **given)
+    trainer.train()
+    assert trainer.state.log_history[0]["groups/zero_variance_frac"] == 0.5
+
+
 def test_the_table_of_completions_holds_the_steps(
     policy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -145,6 +145,7 @@ def test_whether_it_fits_and_what_would() -> None:
     [
         ({"zero": 4}, "ZeRO has the stages 0 to 3"),
         ({"group": 0}, "group=0: expected at least 1"),
+        ({"algorithm": "ppo", "critic": 0}, "critic=0: expected at least 1, or None for the policy's parameters"),
         ({"offload": True}, "offload needs a ZeRO stage from 1 on"),
         ({"offload": True, "zero": 2, "offload_weights": True}, "offload_weights needs zero=3 and offload"),
         ({"prompt_tokens": 5000}, "prompt_tokens=5000: expected fewer than the context's 4096"),

@@ -93,5 +93,6 @@ def test_what_a_part_gives_is_checked() -> None:
 
     with pytest.raises(DataError, match="short: expected one reward, or None, for each of 3 completions; it gave 1"):
         CompositeReward([(short, 1.0)])(**BATCH)
-    with pytest.raises(DataError, match="bad: completion 1: reward nan; a completion without one is None"):
-        CompositeReward([(part("bad", [1.0, math.nan, 0.0]), 1.0)])(**BATCH)
+    for bad, shown in ((math.nan, "nan"), ("right", "'right'"), ([1.0], r"\[1.0\]")):
+        with pytest.raises(DataError, match=f"bad: completion 1: reward {shown}; expected a finite number, and None"):
+            CompositeReward([(part("bad", [1.0, bad, 0.0]), 1.0)])(**BATCH)  # type: ignore[list-item]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from trl.trainer.utils import is_async_callable
+from torch import Tensor, nn
 
 from markscheme.verifiers.errors import RewardError, StepRewardError
 
@@ -113,8 +113,9 @@ def named(function: Callable[..., Any], name: str | None = None, *, finite: bool
     """The same function (async if it is); what it raises is noted with the row at fault.
 
     The error keeps its type: the note stands below it in the traceback. To find the row, the failed call is repeated
-    row by row until one fails. With ``finite``, a reward that is NaN or infinite raises a ``RewardError``, where TRL
-    reads NaN as None and lets an infinite reward make every advantage of its group NaN.
+    row by row until one fails. With ``finite``, what is no list of numbers and None raises a ``RewardError``, and so
+    does a reward that is NaN or infinite, where TRL reads NaN as None and lets an infinite reward make every advantage
+    of its group NaN.
     """
     name = name or name_of(function)
 
@@ -124,11 +125,17 @@ def named(function: Callable[..., Any], name: str | None = None, *, finite: bool
         error.add_note(f"Reward function {name!r} raised {where}. Mend it, or return None for what it cannot score.")
 
     def check(rewards: Any, batch: dict[str, Any]) -> Any:
+        count = len(batch["prompts"])
+        if isinstance(rewards, str | bytes | dict) or not isinstance(rewards, Iterable):
+            raise RewardError(
+                f"reward function {name!r} returned {type(rewards).__name__} for {count} completions: return a list "
+                "with one number, or None, for each."
+            )
         for row, reward in enumerate(rewards := list(rewards)):
-            if reward is not None and not math.isfinite(reward):
+            if row < count and reward is not None and not _is_finite(reward):
                 raise RewardError(
-                    f"reward function {name!r} returned {reward} for {_row(row, batch)}: return None for a completion "
-                    "that cannot be scored."
+                    f"reward function {name!r} returned {reward!r:.80} for {_row(row, batch)}: expected a finite "
+                    "number; return None for a completion that cannot be scored."
                 )
         return rewards
 
@@ -150,12 +157,50 @@ def named(function: Callable[..., Any], name: str | None = None, *, finite: bool
             raise
         return check(returned, batch) if finite else returned
 
-    return call_async if is_async_callable(function) else call
+    return call_async if is_async(function) else call
+
+
+def check_model_rewards(rewards: Tensor, functions: Sequence[Any], names: Sequence[str]) -> None:
+    """See that the rewards (B, functions) that reward models gave are finite; ``named`` sees to those of functions.
+
+    Raises:
+        RewardError: one is NaN or infinite, which says nothing of its completion: the model overflows or is broken.
+    """
+    for column, (function, name) in enumerate(zip(functions, names, strict=True)):
+        if isinstance(function, nn.Module) and (faults := (~rewards[:, column].isfinite()).nonzero()).numel():
+            row = int(faults[0])
+            raise RewardError(
+                f"reward model {name!r} gave {float(rewards[row, column])} for completion {row} of all ranks' "
+                f"{len(rewards)} (and {len(faults) - 1} more): load it in float32 or bfloat16 if it overflows, and "
+                "look at its weights."
+            )
 
 
 def name_of(function: Callable[..., Any] | str) -> str:
-    """A reward function's name in messages."""
-    return function if isinstance(function, str) else getattr(function, "__name__", type(function).__name__)
+    """A reward function's name in messages; a partial's is its function's, as in TRL."""
+    if isinstance(function, str):
+        return function
+    function = _inner(function)
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether a call returns a coroutine: of an async function, a partial of one, or an object with an async call."""
+    function = _inner(function)
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def _inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
+def _is_finite(reward: Any) -> bool:
+    try:
+        return math.isfinite(reward)
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _wait(value: Any) -> Any:

@@ -39,11 +39,17 @@ def check_model(trainer: GRPOTrainer, *, inexact: bool) -> None:
         for key, value in vars(module).items()
         if isinstance(value, float) and value > 0 and ("drop" in key or (key == "p" and isinstance(module, nn.Dropout)))
     }
-    reasons = [f"dropout ({sorted(dropout)[0]}; disable_dropout=True turns it off)"] if dropout else []
+    reasons = [f"dropout ({sorted(dropout)[0]}; {_without(sorted(dropout)[0])})"] if dropout else []
     if trainer.aux_loss_enabled:
         reasons.append("the router's auxiliary loss (router_aux_loss_coef)")
     if reasons and not inexact:
         refuse_culling(reasons)
+
+
+def _without(dropout: str) -> str:
+    """How to turn a dropout off: TRL's setting reaches torch's modules, not numbers such as attention_dropout."""
+    name = dropout.partition("=")[0].rpartition(".")[2]
+    return "disable_dropout=True turns it off" if name == "p" else f"set {name}=0.0 in the model's configuration"
 
 
 def rows_to_keep(inputs: dict[str, Any], trainer: GRPOTrainer) -> Tensor | None:

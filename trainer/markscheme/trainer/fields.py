@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import enum
+import json
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
@@ -42,6 +43,9 @@ class FieldParser(TrlParser):
         for action in self._actions:
             action.default, action.required = argparse.SUPPRESS, False
         self.types = {name: hint for kind in self.kinds for name, hint in get_type_hints(kind).items()}
+        for name, action in self.options.items():
+            if {get_origin(one) or one for one in _options(self.types.get(name))} <= {dict, types.NoneType}:
+                action.type = mapping  # TRL's parser would call dict() with the text
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print before it exits."""
@@ -114,6 +118,18 @@ class FieldParser(TrlParser):
                 )
                 found.append((name, shown, " ".join((action.help or "").replace("%%", "%").split())))
         return found
+
+
+def mapping(text: str) -> dict[str, Any] | None:
+    """Read a JSON object, or "none". What argparse says of a wrong one holds this function's name.
+
+    Raises:
+        ValueError: the text is none.
+    """
+    value = None if text.lower() in ("none", "null") else json.loads(text)
+    if not isinstance(value, dict | None):
+        raise ValueError(text)
+    return value
 
 
 def _options(hint: Any) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from trl import GRPOConfig, GRPOTrainer
 
 from markscheme.trainer import compat, credit, culling, generations, lengths, refill
-from markscheme.trainer.collect import Steps, check_groups, collect_step_rewards, named
+from markscheme.trainer.collect import Steps, check_groups, check_model_rewards, collect_step_rewards, named
 from markscheme.trainer.config import ProcessGRPOConfig
 from markscheme.trainer.overlap import Overlap
 from markscheme.verifiers.errors import TrainerConfigError
@@ -135,6 +135,7 @@ class ProcessGRPOTrainer(GRPOTrainer):
             rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         finally:
             self.reward_funcs = functions
+        check_model_rewards(rewards, functions, self.reward_func_names)
         self._scored = rewards, self._collect_steps(inputs, prompts, completions, completion_ids_list)
         return rewards
 
@@ -169,7 +170,7 @@ class ProcessGRPOTrainer(GRPOTrainer):
             overlap.log()
         rewards_per_func, steps = self._scored
         rewards = self._weighted(rewards_per_func)
-        dead = credit.zero_variance_groups(rewards, self._group_size)
+        dead = self._dead_groups(rewards_per_func)
         self._log_groups(rewards, dead, steps)
         advantages: Tensor = output["advantages"]  # (B,)
         if args.zeroes_dead_groups:
@@ -211,6 +212,13 @@ class ProcessGRPOTrainer(GRPOTrainer):
         """One reward a completion as TRL sums them, NaN where no function gave one."""
         rewards = (rewards_per_func * self.reward_weights.to(rewards_per_func)).nansum(dim=1)
         return rewards.masked_fill(rewards_per_func.isnan().all(dim=1), torch.nan)
+
+    def _dead_groups(self, rewards_per_func: Tensor) -> Tensor:
+        """The groups (groups,) of all ranks whose rewards teach nothing."""
+        # Normalised one by one before they are summed, unequal rewards of one sum do teach.
+        apart = self.multi_objective_aggregation == "normalize_then_sum"
+        columns = [*rewards_per_func.T] if apart else [self._weighted(rewards_per_func)]
+        return torch.stack([credit.zero_variance_groups(one, self._group_size) for one in columns]).all(0)
 
     # -- logs ---------------------------------------------------------------------------------------------------------
 

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import nn
-from trl.trainer.utils import is_async_callable
 
-from markscheme.trainer.collect import NOT_COLUMNS, name_of
+from markscheme.trainer.collect import NOT_COLUMNS, is_async, name_of
 
 if TYPE_CHECKING:
     from markscheme.trainer.grpo import ProcessGRPOTrainer
@@ -121,7 +120,7 @@ class Overlap:
 
     def _started(self, call: Call) -> Call:
         loop = getattr(self.trainer, "async_loop", None)
-        if is_async_callable(call.function) and loop is not None:
+        if is_async(call.function) and loop is not None:
             return call.made_by(lambda: asyncio.run_coroutine_threadsafe(_awaited(call), loop))
         threads, context = self._threads, contextvars.copy_context()
         assert threads is not None  # noqa: S101 - made by start
@@ -150,7 +149,7 @@ class Overlap:
             finally:
                 self._waited(begun, call)
 
-        chosen = collect_async if is_async_callable(function) else collect
+        chosen = collect_async if is_async(function) else collect
         chosen.__name__ = name_of(function)
         return chosen
 
@@ -174,7 +173,7 @@ def starts_early(function: Any, which: str) -> bool:
     if isinstance(function, nn.Module | str) or not callable(function) or which == "none":
         return False
     said = getattr(function, "any_thread", None)
-    return (said is not False) if which == "all" else bool(said or (said is None and is_async_callable(function)))
+    return (said is not False) if which == "all" else bool(said or (said is None and is_async(function)))
 
 
 def covered(intervals: Iterable[Interval]) -> float:

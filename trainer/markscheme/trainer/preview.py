@@ -11,6 +11,7 @@ from markscheme.trainer import rows
 from markscheme.trainer.config import ProcessGRPOConfig
 from markscheme.trainer.launch import find_checkpoint, load_tokenizer
 from markscheme.trainer.memory import Plan, Run, plan, read_architecture
+from markscheme.trainer.memory.architecture import LINEAR
 from markscheme.trainer.memory.run import WIDTHS
 from markscheme.trainer.memory.show import describe
 from markscheme.trainer.recipe import Recipe
@@ -71,6 +72,8 @@ def memory_of(recipe: Recipe) -> Plan:
     deepspeed = os.environ.get("ACCELERATE_USE_DEEPSPEED") == "true"
     completion, group = training.max_completion_length or 0, int(training.num_generations or 1)
     targets = model.lora_target_modules or ("q_proj", "v_proj")
+    targets = LINEAR if targets == "all-linear" else (targets,) if isinstance(targets, str) else tuple(targets)
+    offload, offload_weights = _offload(stage)
     return plan(
         Run(
             read_architecture(folder),
@@ -80,8 +83,10 @@ def memory_of(recipe: Recipe) -> Plan:
             prompt_tokens=completion,
             gpus=training.world_size,
             zero=stage,
+            offload=offload,
+            offload_weights=offload_weights,
             lora_rank=model.lora_r if model.use_peft else None,
-            lora_targets=(targets,) if isinstance(targets, str) else tuple(targets),
+            lora_targets=targets,
             dtype=computed if held == "float32" else held,  # type: ignore[arg-type]
             precision="mixed" if deepspeed else "autocast" if held == "float32" and half else "pure",
             micro_batch=training.per_device_train_batch_size,
@@ -103,6 +108,20 @@ def _zero_stage() -> int:
     if os.environ.get("ACCELERATE_USE_DEEPSPEED") == "true":
         return int(os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2"))
     return 0
+
+
+def _offload(stage: int) -> tuple[bool, bool]:
+    """Whether Adam, and whether the weights too, live in the host's memory."""
+    if os.environ.get("ACCELERATE_USE_FSDP") == "true":
+        whole = os.environ.get("FSDP_OFFLOAD_PARAMS") == "true"
+        return whole, whole
+    if os.environ.get("ACCELERATE_USE_DEEPSPEED") != "true" or stage == 0:
+        return False, False
+    adam, weights = (
+        os.environ.get(f"ACCELERATE_DEEPSPEED_OFFLOAD_{what}_DEVICE", "none") in ("cpu", "nvme")
+        for what in ("OPTIMIZER", "PARAM")
+    )
+    return adam, adam and weights and stage == 3
 
 
 def _gpu_memory() -> int:

@@ -8,7 +8,7 @@ pads, runs the log-probability passes and logs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -200,12 +200,11 @@ def _dead(trainer: ProcessGRPOTrainer, rewards: Tensor, *, alive: bool) -> list[
     """The groups of all ranks whose rewards are all the same, or the others."""
     args = trainer.credit_args
     assert args is not None  # noqa: S101 - without it nothing is refilled
-    judged: Iterable[Tensor] = [trainer._weighted(rewards)]
-    if args.refill_on is not None:
-        judged = [rewards[:, trainer.reward_func_names.index(args.refill_on)]]
-    elif args.multi_objective_aggregation == "normalize_then_sum":
-        judged = rewards.unbind(1)
-    dead = torch.stack([credit.zero_variance_groups(one, trainer._group_size) for one in judged]).all(0)
+    if args.refill_on is None:
+        dead = trainer._dead_groups(rewards)
+    else:
+        judged = rewards[:, trainer.reward_func_names.index(args.refill_on)]
+        dead = credit.zero_variance_groups(judged, trainer._group_size)
     return (dead != alive).nonzero().flatten().tolist()
 
 

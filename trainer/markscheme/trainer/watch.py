@@ -3,91 +3,22 @@
 from __future__ import annotations
 
 import functools
-import math
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import torch
 from transformers import TrainerControl, TrainerState, TrainingArguments
-from trl.trainer.utils import get_callable_name, is_async_callable
 
 from markscheme.trainer.callbacks import RememberingCallback, observed
+from markscheme.trainer.collect import is_async, name_of
+from markscheme.trainer.plain_alarm import PlainAlarm, numbers, numbers_of_steps
 from markscheme.verifiers.errors import RewardError
 from markscheme.verifiers.rewards.alarm import BrokenVerifierAlarm, RewardAlarm
-from markscheme.verifiers.rewards.causes import sample, shorten
 from markscheme.verifiers.rewards.trl import completion_text
 
 Action = Literal["warn", "stop", "raise"]
 _ZERO_STD = "frac_reward_zero_std"  # TRL's metric: the share of groups whose rewards are all equal
-
-
-class PlainAlarm:
-    """Watches the rewards of a function that gives no verdicts: it warns when they never differ, or never come.
-
-    Args:
-        name: what is watched, for the message.
-        window: rewards in a row that must be equal, or None, for a warning. Each of the two is told once, and again
-            only after it has ended.
-
-    Attributes:
-        messages: every warning given so far.
-    """
-
-    def __init__(self, name: str, window: int = 256) -> None:
-        if window < 2:
-            raise ValueError(f"expected window >= 2, not {window}")
-        self.name = name
-        self.window = window
-        self.messages: list[str] = []
-        self._seen: deque[float] = deque(maxlen=window)
-        self._silent = 0
-        self._told: set[str] = set()
-
-    def observe(self, rewards: Iterable[float | None], completions: Sequence[str]) -> str | None:
-        """Add a batch. Return the message of the warning that it set off, or None.
-
-        Args:
-            rewards: any number; None and nan are no reward.
-            completions: what they were given for; the last is the sample in the message.
-        """
-        for reward in rewards:
-            if reward is None or math.isnan(reward):
-                self._silent += 1
-            else:
-                self._silent = 0
-                self._seen.append(float(reward))
-        constant = len(self._seen) == self.window and len(set(self._seen)) == 1
-        found: dict[str, str] = {}
-        if self._silent >= self.window:
-            found["silent"] = f"{self._silent} in a row are None: is the column there that it needs?"
-        if constant:
-            found["constant"] = f"the last {self.window} are all {self._seen[-1]:g}: nothing can be learnt from them"
-        fresh = [figures for kind, figures in found.items() if kind not in self._told]
-        self._told = set(found)
-        if not fresh:
-            return None
-        shown = f"\n  sample completion: {sample(shorten(completions[-1]))}" if completions else ""
-        message = f"{self.name} look broken: {'; '.join(fresh)}{shown}"
-        self.messages.append(message)
-        warnings.warn(message, RewardAlarm, stacklevel=3)
-        return message
-
-    def memory(self) -> dict[str, Any]:
-        """Return what a resumed run needs, as JSON values."""
-        return {
-            "seen": list(self._seen),
-            "silent": self._silent,
-            "told": sorted(self._told),
-            "messages": list(self.messages),
-        }
-
-    def recall(self, memory: dict[str, Any]) -> None:
-        """Go on from ``memory``."""
-        self._seen = deque(memory["seen"], maxlen=self.window)
-        self._silent, self._told = memory["silent"], set(memory["told"])
-        self.messages = list(memory["messages"])
 
 
 class BrokenVerifierCallback(RememberingCallback):
@@ -100,9 +31,8 @@ class BrokenVerifierCallback(RememberingCallback):
 
     Our reward functions carry a `BrokenVerifierAlarm`, which this hears; the rewards of any other function are watched
     by a `PlainAlarm` (always the same; never there), and so are step rewards (`watch_steps`). Beside them it reads
-    TRL's metric of
-    groups whose rewards are all equal: when every group of ``dead_logs`` logs in a row is, nothing is learnt from
-        outcomes.
+    TRL's metric of groups whose rewards are all equal: when every group of ``dead_logs`` logs in a row is, nothing is
+    learnt from outcomes.
 
     Each process hears its own rewards; after every step they agree, so that one alarm ends the run everywhere. The
     number of warnings so far is logged as ``reward_alarms``. What was told is kept in the checkpoints and not told
@@ -149,7 +79,7 @@ class BrokenVerifierCallback(RememberingCallback):
         """
         if isinstance(function, str | torch.nn.Module):
             return function
-        name = get_callable_name(function)
+        name = name_of(function)
         if carried := list(alarms_of(function)):
             for own in carried:
                 self._add(name, own)
@@ -158,8 +88,9 @@ class BrokenVerifierCallback(RememberingCallback):
         self._add(name, alarm)
 
         def look(rewards: Any, batch: dict[str, Any]) -> Any:
-            rewards = list(rewards)
-            alarm.observe(rewards, [completion_text(one) for one in batch.get("completions", [])])
+            rewards = list(rewards) if isinstance(rewards, Iterator) else rewards
+            if (found := numbers(rewards)) is not None:
+                alarm.observe(found, [completion_text(one) for one in batch.get("completions", [])])
             return rewards
 
         return _listening(function, look)
@@ -170,14 +101,15 @@ class BrokenVerifierCallback(RememberingCallback):
 
     def watch_steps(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the step-reward function to give to the trainer."""
-        name = get_callable_name(function)
+        name = name_of(function)
         alarm = PlainAlarm(f"the step rewards of {name}", 8 * self.window)
         self._add(name, alarm)
 
         def look(steps: Any, batch: dict[str, Any]) -> Any:
-            steps = list(steps)
-            rewards = [reward for one in steps for _, reward in one or [(0, None)]]
-            alarm.observe(rewards, [completion_text(one) for one in batch.get("completions", [])])
+            if isinstance(steps, Sequence):  # what can be read once only, such as zip(ends, rewards), is kept
+                steps = [list(one) if isinstance(one, Iterator) else one for one in steps]
+            if (found := numbers_of_steps(steps)) is not None:
+                alarm.observe(found, [completion_text(one) for one in batch.get("completions", [])])
             return steps
 
         return _listening(function, look)
@@ -274,9 +206,9 @@ def _listening(function: Callable[..., Any], look: Callable[[Any, dict[str, Any]
     async def call_async(**batch: Any) -> Any:
         return look(await function(**batch), batch)
 
-    wrapped: Callable[..., Any] = call_async if is_async_callable(function) else call
+    wrapped: Callable[..., Any] = call_async if is_async(function) else call
     functools.update_wrapper(wrapped, function, updated=())
-    wrapped.__name__ = get_callable_name(function)
+    wrapped.__name__ = name_of(function)
     if (said := getattr(function, "any_thread", None)) is not None:
         wrapped.any_thread = said  # type: ignore[attr-defined]
     return wrapped

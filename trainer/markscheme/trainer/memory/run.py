@@ -77,6 +77,8 @@ class Run:
         for name in ("group", "prompts", "context", "gpus", "micro_batch", "gpu_memory"):
             if getattr(self, name) < 1:
                 raise TrainerConfigError(f"{name}={getattr(self, name)}: expected at least 1")
+        if self.critic is not None and self.critic < 1:
+            raise TrainerConfigError(f"critic={self.critic}: expected at least 1, or None for the policy's parameters")
         if not 0 <= self.zero <= 3:
             raise TrainerConfigError(f"zero={self.zero}: ZeRO has the stages 0 to 3")
         if not 0 <= self.prompt_tokens < self.context:

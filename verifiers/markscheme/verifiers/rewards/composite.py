@@ -70,7 +70,8 @@ class CompositeReward:
         """Return one reward a completion, or None where no part gives one.
 
         Raises:
-            DataError: a part returns another number of rewards than there are completions, or a NaN.
+            DataError: a part returns another number of rewards than there are completions, or one that is no
+                finite number.
         """
         given = [part(*args, **kwargs) for part, _ in self.parts]
         waiting = {n: one for n, one in enumerate(given) if inspect.isawaitable(one)}
@@ -111,10 +112,18 @@ def _checked(part: RewardFunction, rewards: Any, count: int) -> list[float | Non
     if found is None or len(found) != count:
         came = f"{len(found)} rewards" if found is not None else type(rewards).__name__
         raise DataError(f"{_name(part)}: expected one reward, or None, for each of {count} completions; it gave {came}")
-    values = [None if reward is None else float(reward) for reward in found]
-    for row, value in enumerate(values):
+    values: list[float | None] = []
+    for row, reward in enumerate(found):
+        try:
+            value = None if reward is None else float(reward)
+        except (TypeError, ValueError):
+            value = math.nan
         if value is not None and not math.isfinite(value):
-            raise DataError(f"{_name(part)}: completion {row}: reward {value}; a completion without one is None")
+            raise DataError(
+                f"{_name(part)}: completion {row}: reward {reward!r:.80}; expected a finite number, and None for a "
+                "completion without one"
+            )
+        values.append(value)
     return values
 
 
