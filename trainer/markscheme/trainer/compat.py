@@ -23,9 +23,10 @@ WRAPPED = {
 """The methods that are wrapped or called, with their arguments."""
 
 READ = (
-    "_buffered_inputs _is_vlm _logs _metrics _pending_extra_logs _pending_metrics _step accelerator aux_loss_enabled "
-    "environments loss_type multi_objective_aggregation num_generations num_generations_eval num_iterations "
-    "pad_to_multiple_of reward_func_names reward_funcs reward_weights"
+    "_buffered_inputs _get_per_token_logps_and_entropies _is_vlm _logs _metrics _pending_extra_logs _pending_metrics "
+    "_step accelerator aux_loss_enabled environments loss_type multi_objective_aggregation num_generations "
+    "num_generations_eval num_iterations pad_to_multiple_of reward_func_names reward_funcs reward_weights tools "
+    "top_entropy_quantile"
 ).split()
 """The attributes of a constructed trainer that are read or set."""
 
