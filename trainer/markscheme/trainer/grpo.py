@@ -7,24 +7,19 @@ steps in the place of the advantages (TRL's loss takes one for every token) and 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
-from statistics import fmean
 from typing import Any
 
 import torch
-from accelerate.logging import get_logger
 from accelerate.utils import gather_object
 from torch import Tensor, nn
 from trl import GRPOConfig, GRPOTrainer
 
-from markscheme.trainer import compat, credit, culling, generations, lengths, refill
+from markscheme.trainer import compat, credit, culling, generations, lengths, refill, reporting
 from markscheme.trainer.collect import Steps, check_groups, check_model_rewards, collect_step_rewards, named
 from markscheme.trainer.config import ProcessGRPOConfig
 from markscheme.trainer.overlap import Overlap
 from markscheme.verifiers.errors import TrainerConfigError
-
-logger = get_logger(__name__)
 
 
 class ProcessGRPOTrainer(GRPOTrainer):
@@ -171,7 +166,7 @@ class ProcessGRPOTrainer(GRPOTrainer):
         rewards_per_func, steps = self._scored
         rewards = self._weighted(rewards_per_func)
         dead = self._dead_groups(rewards_per_func)
-        self._log_groups(rewards, dead, steps)
+        reporting.log_groups(self, rewards, dead, steps)
         advantages: Tensor = output["advantages"]  # (B,)
         if args.zeroes_dead_groups:
             local = dead.repeat_interleave(self._group_size)[self._rank_slice(len(advantages))]
@@ -180,7 +175,7 @@ class ProcessGRPOTrainer(GRPOTrainer):
             advantages = self._with_steps(args, advantages, rewards, steps or [], culling.loss_mask(output))
         if advantages is not output["advantages"]:
             output["advantages"] = advantages
-            self._relog_advantages(advantages, culling.loss_mask(output), steps)
+            reporting.relog_advantages(self, advantages, culling.loss_mask(output), steps)
         return output
 
     def _with_steps(
@@ -219,38 +214,6 @@ class ProcessGRPOTrainer(GRPOTrainer):
         apart = self.multi_objective_aggregation == "normalize_then_sum"
         columns = [*rewards_per_func.T] if apart else [self._weighted(rewards_per_func)]
         return torch.stack([credit.zero_variance_groups(one, self._group_size) for one in columns]).all(0)
-
-    # -- logs ---------------------------------------------------------------------------------------------------------
-
-    def _log_groups(self, rewards: Tensor, dead: Tensor, steps: list[Steps] | None) -> None:
-        log = self._metrics["train" if self.model.training else "eval"]
-        log["groups/zero_variance_frac"].append(dead.float().mean().item())
-        log["rewards/outcome/mean"].append(rewards.nanmean().item())
-        if steps is None:
-            return
-        scored = [r for s in steps for r in s.rewards if r is not None]
-        spans = [end - before for s in steps for before, end in zip([-1, *s.ends], s.ends, strict=False)]
-        if not scored:
-            logger.warning_once("No step of a whole batch has a reward: process supervision teaches nothing there.")
-        log["rewards/process/mean"].append(fmean(scored) if scored else math.nan)
-        log["steps/count"].append(fmean(len(s.ends) for s in steps))
-        log["steps/length"].append(fmean(spans) if spans else math.nan)
-        log["steps/unscored_frac"].append(fmean(all(r is None for r in s.rewards) for s in steps))
-
-    def _relog_advantages(self, advantages: Tensor, mask: Tensor, steps: list[Steps] | None) -> None:
-        """Put these advantages, a token-wise one as its mean, where TRL logged its own."""
-        by_token = advantages.view(len(mask), -1).expand(mask.shape)
-        means = (by_token * mask).sum(1) / mask.sum(1).clamp(min=1) if advantages.dim() > 1 else advantages
-        log, new = self._logs["advantages"], self.accelerator.gather(means).tolist()
-        for _ in range(min(len(new), len(log))):
-            log.pop()
-        log.extend(new)
-        if steps is not None:
-            own = steps[self._rank_slice(len(mask))]
-            rows = [
-                json.dumps([round(a, 4) for a in row[s.ends].tolist()]) for row, s in zip(by_token, own, strict=True)
-            ]
-            self._logs["extra"]["step_advantages"].extend(gather_object(rows))
 
     # -- loss ---------------------------------------------------------------------------------------------------------
 
