@@ -70,6 +70,13 @@ def test_a_step_that_was_cut_off_has_no_reward(tokenizer):
     assert found[0][-1][0] < len(held[0]) - 1
 
 
+def test_ids_that_end_a_completion_make_its_last_step_whole(tokenizer):
+    dot = tokenizer.encode("4 is two.")[-1]
+    _, _, held, found = reward(tokenizer, ["9 is one.\n\n4 is two."], ended=False, end_ids=[dot])
+    assert [value for _, value in found[0]] == [0.9, 0.4]
+    assert found[0][-1][0] == len(held[0]) - 1
+
+
 def test_a_completion_without_steps_has_none(tokenizer):
     judge, _, _, found = reward(tokenizer, ["", "\n\n \n\n"])
     assert found == [None, None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
@@ -79,6 +79,7 @@ class PRMStepReward:
         scorer: a `PRMScorer`, or anything with ``score(problem, steps)``; ``score_many`` is used where there is one.
         tokenizer: the policy's.
         splitter: what parts steps; text stands for ``StepSplitter(text)``.
+        end_ids: the ids that end a completion, so that its last step counts as whole; as in ``token_steps``.
         problem_column: the column that holds the problem. None: the prompt's text, or its last user's message; then
             instructions in the prompt reach the judge too.
         guards: against empty, repeated and very short steps.
@@ -95,6 +96,7 @@ class PRMStepReward:
         *,
         tokenizer: Decoder,
         splitter: StepSplitter | str = "\n\n",
+        end_ids: Collection[int] | None = None,
         problem_column: str | None = None,
         guards: Guards | None = None,
         unit: Literal["probability", "difference"] = "probability",
@@ -105,6 +107,7 @@ class PRMStepReward:
         self.scorer = scorer
         self.tokenizer = tokenizer
         self.splitter = splitter
+        self.end_ids = end_ids
         self.problem_column = problem_column
         self.guards = guards or Guards(reward=0.0 if unit == "probability" else -1.0)
         self.unit = unit
@@ -129,7 +132,7 @@ class PRMStepReward:
             DataError: the problem's column is missing.
         """
         problems = self._problems(prompts, columns)
-        spans = [token_steps(ids, self.tokenizer, self.splitter) for ids in completion_ids]
+        spans = [token_steps(ids, self.tokenizer, self.splitter, end_ids=self.end_ids) for ids in completion_ids]
         whole = [[span for span in found if not span.truncated] for found in spans]
         solutions = [
             Solution(row, problem, tuple(span.text for span in found))
