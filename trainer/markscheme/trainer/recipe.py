@@ -77,7 +77,8 @@ class RecipeArguments(ScriptArguments):
         },
     )
     preset: str | None = field(
-        default=None, metadata={"help": "A paper's settings, deepseekmath or dr_grpo, on which the other fields build."}
+        default=None,
+        metadata={"help": "A paper's settings (dapo, deepseekmath, dr_grpo), on which the other fields build."},
     )
 
 
