@@ -5,12 +5,14 @@ Each engine lives in a process of its own: vLLM binds threads and sets up proces
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,11 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 NEEDED = "needs vLLM's CPU build: make test-vllm"
-SECONDS = 240
 
 ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "OMP_NUM_THREADS": "1",
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # engines live in the script's own process
     "TRL_EXPERIMENTAL_SILENCE": "1",
     "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB; vLLM would take a good part of the machine's memory
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # threads stay where the scheduler puts them: a CI machine is shared
@@ -57,25 +59,34 @@ class Ended(dict[str, Any]):
 
 
 @pytest.fixture(scope="session")
-def script(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Ended]:
-    """Run a script of `scripts/` with JSON settings; return what it wrote."""
+def forge(environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """The process that runs scripts; see `scripts/forge.py`."""
+    command = [sys.executable, str(HERE / "scripts" / "forge.py")]
+    process = subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    yield process
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
 
-    def run(name: str, settings: dict[str, Any], **variables: str) -> Ended:
+
+@pytest.fixture(scope="session")
+def script(forge: subprocess.Popen[str], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, Any]]:
+    """Run a script of `scripts/` with settings; return what it wrote, its exit ``code`` and its ``output``'s end."""
+
+    def run(name: str, settings: dict[str, Any], **variables: str) -> dict[str, Any]:
         folder = tmp_path_factory.mktemp(name)
         (folder / "settings.json").write_text(json.dumps(settings))
-        command = [sys.executable, str(HERE / "scripts" / f"{name}.py"), str(folder)]
-        done = subprocess.run(
-            command,
-            env={**environment, **variables},
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=SECONDS,
-        )
-        found = folder / "found.json"
+        assert forge.stdin is not None
+        assert forge.stdout is not None
+        forge.stdin.write(json.dumps({"script": name, "folder": str(folder), "variables": variables}) + "\n")
+        forge.stdin.flush()
+        answer = forge.stdout.readline()
+        assert answer, f"the process that runs scripts ended with {forge.wait()}"
+        found, output = folder / "found.json", (folder / "output.txt").read_text()
         written = json.loads(found.read_text()) if found.exists() else {}
-        return Ended(code=done.returncode, output=done.stdout[-8000:], **written)
+        return {**json.loads(answer), "output": output[-8000:], **written}
 
     return run
 
