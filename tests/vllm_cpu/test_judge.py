@@ -18,7 +18,7 @@ def test_both_read_the_same_probabilities(script: Callable[..., dict[str, Any]],
     from markscheme.prm.scoring import PRMScorer  # noqa: PLC0415 - torch
     from tiny_judges import save_qwen_prm  # noqa: PLC0415
 
-    folder = save_qwen_prm(tmp_path / "judge")
+    folder = save_qwen_prm(tmp_path / "judge", hidden=64)  # two heads of 32, the least that vLLM takes on a CPU
     scorer = PRMScorer.from_pretrained(folder, format="qwen2.5-math-prm", dtype="float32")
     ours = [scorer.score(problem, steps) for problem, steps in SOLUTIONS]
     layout = scorer.checkpoint.layout
