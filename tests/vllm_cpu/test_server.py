@@ -36,7 +36,7 @@ def url(policy: Path, environment: dict[str, str], tmp_path_factory: pytest.Temp
     output = tmp_path_factory.mktemp("server") / "output.txt"
     with output.open("w") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "vllm.entrypoints.cli.main", *server.command[1:]],
+            [sys.executable, str(Path(__file__).parent / "scripts" / "serve.py"), *server.command[1:]],
             env={**environment, **server.environment, "VLLM_ENABLE_V1_MULTIPROCESSING": "1"},
             stdout=file,
             stderr=subprocess.STDOUT,
