@@ -84,7 +84,12 @@ def test_the_colocate_engines_arguments(monkeypatch: pytest.MonkeyPatch) -> None
     with colocate_engine(rollouts.engine_arguments()):
         made = module.VLLMGeneration(
             SimpleNamespace(name_or_path="policy", named_modules=list),
-            SimpleNamespace(**ranks, wait_for_everyone=lambda: None, is_main_process=True, state=SimpleNamespace()),
+            SimpleNamespace(
+                **ranks,
+                wait_for_everyone=lambda: None,
+                is_main_process=True,
+                state=SimpleNamespace(deepspeed_plugin=None),
+            ),
             None,
             mode=fields["vllm_mode"],
             tensor_parallel_size=fields["vllm_tensor_parallel_size"],

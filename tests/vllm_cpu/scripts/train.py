@@ -41,7 +41,7 @@ def drawn_by(trainer: Any) -> list[list[Any]]:
 def main(folder: Path) -> None:
     settings = json.loads((folder / "settings.json").read_text())
     policy = Path(settings.pop("policy"))
-    path = write_recipe(folder, policy, step_reward=f"{folder / 'mine.py'}:steps", **settings)
+    path = write_recipe(folder, policy, step_reward="tinytraining:every_third", **settings)
     trainer = launch.build(recipe.parse(["--config", str(path)]))
     drawn = drawn_by(trainer)
     trainer.train()
