@@ -205,7 +205,12 @@ def test_solutions_that_the_judge_cannot_lay_out(run: Run, tmp_path: Path) -> No
     judge = tiny_judges.save_qwen_prm(tmp_path / "Qwen2.5-Math-PRM-tiny")
     rows = [*ROWS, {**ROWS[0], "steps": ["a <extra_0> b", "c"]}]
     bench = write_jsonl(tmp_path / "bench.jsonl", rows)
-    assert "row 4" in run(*command(bench, judge), code=2).stderr
+    assert "bench.jsonl row 4" in run(*command(bench, judge), code=2).stderr
+    two = run(*command(write_jsonl(tmp_path / "first.jsonl", ROWS), judge, "--data", bench), code=2).stderr
+    assert "\n  bench.jsonl row 4: step 0 holds the separator" in two
+    sampled = write_jsonl(tmp_path / "bon.jsonl", [BON[0], {**BON[1], "solutions": ["#### 2", "x <extra_0>\n#### 2"]}])
+    said = run("prm", "eval", "--benchmark", "bestofn", "--data", sampled, "--judge", judge, code=2).stderr
+    assert "\n  row 1, solution 1: step 0 holds the separator" in said
     found = json.loads(run(*command(bench, judge, "--on-bad", "skip", "--json")).stdout)
     assert (found["n"], found["unusable"]) == (4, 1)
-    assert found["notes"][-1].startswith("1 solutions cannot be laid out and are left out, such as row 4: ")
+    assert found["notes"][-1].startswith("1 solutions cannot be laid out and are left out, such as bench.jsonl row 4: ")

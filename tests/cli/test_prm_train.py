@@ -15,6 +15,7 @@ pytest.importorskip("transformers", reason=NEEDED)
 
 import tiny_judges as tiny  # noqa: E402
 from fakes import Run  # noqa: E402
+from markscheme.cli.prm.score import _threshold  # noqa: E402
 from markscheme.prm.checkpoints.own import read_file  # noqa: E402
 
 
@@ -88,6 +89,12 @@ def test_what_is_lost_left_out_or_contaminated_is_shown(run, files, tmp_path):
     assert "are beyond max_length" in shown
 
 
+def test_a_threshold_set_that_is_none_is_refused(run, files, tmp_path):
+    given = ["--eval", f"dev={files / 'dev.jsonl'}", "--threshold-set", "dve"]
+    said = train(run, files, tmp_path / "judge", *given, code=2).stderr
+    assert "--threshold-set dve: expected the name of an --eval set; its sets are dev" in said
+
+
 def test_decontaminated_training_data_of_which_nothing_is_left_is_refused(run, files, tmp_path):
     given = ["--eval", files / "train.jsonl", "--decontaminate"]
     said = train(run, files, tmp_path / "judge", *given, code=2).stderr
@@ -125,3 +132,27 @@ def test_completions_are_parted_into_steps(run, files, tmp_path):
     said = run("prm", "score", bad, "--judge", folder, "-o", tmp_path / "other.jsonl", code=2).stderr
     assert "row 1: no steps: looked for steps, completions, completion" in said
     assert "row 2: step 1: expected a text that is not blank, found ' '" in said
+    left = run(
+        "prm", "score", bad, "--judge", folder, "-o", out, "--judge-format", "trl", "--fresh", "--on-bad", "skip"
+    )
+    assert "bad.jsonl: left out 2 of 3 rows: row 1: no steps: looked for steps" in left.stdout
+    assert "1 solutions, 2 steps, 2 scored" in left.stdout
+
+
+def test_a_threshold_of_zero_is_one():
+    assert _threshold(None, 0.0) == 0.0
+    assert _threshold(0.0, 0.7) == 0.0
+    assert (_threshold(None, None), _threshold(None, 0.7), _threshold(0.2, 0.7)) == (0.5, 0.7, 0.2)
+
+
+def test_rows_of_several_files_are_named_by_file_and_row(run, files, tmp_path):
+    """The second file's third row, of which the second is left out."""
+    row = tiny.toy_rows(1)[0]
+    inside = {**row, "completions": ["a\n\nb", *row["completions"][1:]]}
+    more = write(tmp_path / "more.jsonl", [row, {**row, "labels": []}, inside])
+    given = ["prm", "train", "--model", files / "backbone", "-o", tmp_path / "judge", "--data", files / "train.jsonl"]
+    shown = run(*given, "--data", more, "--max-steps", 1, "--on-bad", "skip").stdout
+    assert "1 rows were left out: more.jsonl row 2: step 0 holds the separator" in shown
+    write(more, [row, inside])
+    said = run(*given, "--data", more, "--fresh", code=2).stderr
+    assert "\n  more.jsonl row 1: step 0 holds the separator" in said

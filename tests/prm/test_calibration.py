@@ -14,6 +14,7 @@ import profiles  # noqa: F401 - sets how many examples are drawn
 from markscheme.prm.calibration import (
     Isotonic,
     Temperature,
+    before_calibration,
     calibrator,
     fit_isotonic,
     fit_temperature,
@@ -150,3 +151,15 @@ def test_a_reliability_plot(tmp_path: Path) -> None:
     assert width > 1.9 * height
     with pytest.raises(DataError, match="curve 'none' has no steps"):
         reliability_plot({"none": ([], [])}, path)
+
+
+@given(st.floats(0, 1), st.floats(0.05, 20), st.lists(st.floats(0, 1), max_size=20))
+def test_a_threshold_before_calibration_flags_what_it_flags_after(
+    threshold: float, temperature: float, scores: list[float]
+) -> None:
+    for one in (Temperature(temperature=temperature), Isotonic(scores=(0.2, 0.5, 0.9), values=(0.1, 0.1, 0.8))):
+        before = before_calibration(one, threshold)
+        for score in scores:
+            if abs(score - before) > 1e-12 and score < 1:
+                assert (score < before) == (one.apply(score) < threshold)
+    assert before_calibration(None, threshold) == threshold

@@ -7,8 +7,18 @@ from pathlib import Path
 import pytest
 
 from fakes import write_jsonl
-from markscheme.prm.evaluation import JudgedSet, baseline, baselines, evaluate, load_benchmark, with_best_threshold
+from markscheme.prm.evaluation import (
+    BenchmarkData,
+    JudgedSet,
+    baseline,
+    baselines,
+    evaluate,
+    figures,
+    load_benchmark,
+    with_best_threshold,
+)
 from markscheme.prm.load import problems_of
+from markscheme.prm.schema import StepSample
 from markscheme.verifiers.errors import DataError, StepDataError
 
 ROWS = [
@@ -86,6 +96,21 @@ def test_a_threshold_chosen_on_the_same_data_is_an_upper_bound(tmp_path: Path) -
     assert found["baselines"]["low"]["upper_bound"] is True
     one_group = load_benchmark([write_jsonl(tmp_path / "c.jsonl", ROWS[:1])], "processbench")
     assert with_best_threshold(JudgedSet("x", [[0.1, 0.1]]), one_group).upper_bound is False
+
+
+def test_the_best_threshold_for_prmbench_is_that_of_its_own_score() -> None:
+    """Of kinds that are all erroneous or all right, ProcessBench's F1 can choose none."""
+    rows = {"circular": (1, 0, 1), "multi_solutions": (1, 1, 1)}
+    samples = tuple(
+        StepSample(prompt="p", completions=("a", "b", "c"), labels=labels, kind=kind, subset=kind)
+        for kind, labels in rows.items()
+    )
+    data = BenchmarkData(samples, ("a.jsonl",))
+    judge = JudgedSet("low", [[0.3, 0.1, 0.3], [0.3, 0.3, 0.3]])
+    assert with_best_threshold(judge, data).upper_bound is False
+    best = with_best_threshold(judge, data, "prmbench")
+    assert (best.threshold, best.threshold_from, best.upper_bound) == (pytest.approx(0.2), "a.jsonl", True)
+    assert figures(best, samples, "prmbench")["prmscore"] == 100
 
 
 def test_skipped_rows_are_in_the_result(tmp_path: Path) -> None:

@@ -56,6 +56,15 @@ def test_every_bad_row_is_named(tmp_path: Path) -> None:
     assert [row for row, _, _ in caught.value.rows] == [1, 2, 3, 4, 5, 6]
 
 
+def test_a_bad_first_row_is_a_bad_row_like_any_other(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", [{"problem": "p"}, GOOD])
+    with pytest.raises(StepDataError, match=r"\n  row 0: no 'steps' or 'completions'; the row has problem\n"):
+        load_samples(path)
+    with pytest.warns(SkippedRowsWarning, match="left out 1 of 2 rows: row 0: no 'steps' or 'completions'"):
+        loaded = load_samples(path, on_bad="skip")
+    assert (loaded.format, len(loaded.samples), loaded.samples[0].place) == ("steps", 1, "a.jsonl row 1")
+
+
 def test_or_left_out_counted_and_shown(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "a.jsonl", [GOOD, *BAD])
     with pytest.warns(SkippedRowsWarning) as shown:

@@ -97,6 +97,24 @@ def calibrator(saved: object) -> Calibrator:
     return _CALIBRATOR.validate_python(saved)
 
 
+def before_calibration(calibrator: Calibrator | None, threshold: float) -> float:
+    """Return the threshold on scores that are not calibrated yet which flags what ``threshold`` flags after it.
+
+    It is the smallest score whose calibrated value is not below ``threshold``; 1 where there is none.
+    """
+    if calibrator is None:
+        return threshold
+    low, high = 0.0, 1.0
+    if calibrator.apply(low) >= threshold:
+        return low
+    while high - low > 1e-15:
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if calibrator.apply(middle) >= threshold else (middle, high)
+    return high
+
+
 def fit_temperature(scores: Sequence[float], targets: Sequence[float], data: str) -> Temperature:
     """Fit a temperature by maximum likelihood; soft targets count as shares.
 

@@ -126,12 +126,12 @@ class StepEncoder:
                 if not encoded.positions:
                     raise DataError(self._lost(encoded))
             except DataError as error:
-                report.skipped.append((row, sample.id, str(error)))
+                report.leave_out(row, sample, str(error))
                 continue
             report.count(encoded, held)
             done.append(_labelled(encoded, sample))
         if report.skipped and on_bad == "error":
-            raise StepDataError(report.skipped)
+            raise StepDataError(report.skipped, places=report.places)
         self.report.add(report)
         if report.sentences():
             warnings.warn(" ".join(report.sentences()), LostStepsWarning, stacklevel=2)

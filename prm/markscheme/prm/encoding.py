@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from markscheme.prm.schema import StepSample
 
 
 class LostStepsWarning(UserWarning):
@@ -69,7 +72,9 @@ class EncodingReport:
         cut: rows that lost steps.
         lost: steps lost.
         separators: steps that hold the separator.
+        unread: rows left out before that, because they are no labelled solutions; shown when they were read.
         skipped: rows left out, as (row, id, why).
+        places: what a row that was left out is called instead of "row N", where its file is known.
     """
 
     rows: int = 0
@@ -77,7 +82,15 @@ class EncodingReport:
     cut: int = 0
     lost: int = 0
     separators: int = 0
+    unread: int = 0
     skipped: list[tuple[int, str, str]] = field(default_factory=list)
+    places: dict[int, str] = field(default_factory=dict)
+
+    def leave_out(self, row: int, sample: StepSample, why: str) -> None:
+        """Note a row that cannot be used."""
+        self.skipped.append((row, sample.id, why))
+        if sample.place:
+            self.places[row] = sample.place
 
     def count(self, encoded: Encoded, separators: int) -> None:
         """Count one row, and how many of its steps hold the separator."""
@@ -94,7 +107,9 @@ class EncodingReport:
         self.cut += other.cut
         self.lost += other.lost
         self.separators += other.separators
+        self.unread += other.unread
         self.skipped += other.skipped
+        self.places |= other.places
 
     def sentences(self) -> list[str]:
         """What a user should know, a sentence each; nothing when nothing was lost."""
@@ -104,6 +119,6 @@ class EncodingReport:
         if self.separators:
             said.append(f"{self.separators} of {self.steps} steps hold the separator.")
         if self.skipped:
-            shown = "; ".join(f"row {row}: {why}" for row, _, why in self.skipped[:5])
+            shown = "; ".join(f"{self.places.get(row, f'row {row}')}: {why}" for row, _, why in self.skipped[:5])
             said.append(f"{len(self.skipped)} rows were left out: {shown}{' …' if len(self.skipped) > 5 else ''}")
         return said

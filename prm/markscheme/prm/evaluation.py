@@ -15,7 +15,7 @@ from markscheme.prm.metrics.processbench import DEFAULT_THRESHOLD, first_errors,
 from markscheme.prm.metrics.scores import Scores
 from markscheme.prm.metrics.steps import step_metrics
 from markscheme.prm.schema import StepSample
-from markscheme.prm.threshold import choose_threshold
+from markscheme.prm.threshold import choose_step_threshold, choose_threshold
 from markscheme.verifiers.errors import DataError, StepDataError
 
 StepBenchmark = Literal["processbench", "prmbench"]
@@ -110,13 +110,14 @@ def baselines(samples: Sequence[StepSample]) -> list[JudgedSet]:
     return [baseline(name, samples) for name in BASELINES if name != ORACLE or knows_outcomes(samples)]
 
 
-def with_best_threshold(judged: JudgedSet, data: BenchmarkData) -> JudgedSet:
-    """Give a judge the threshold that does best on the very data: an upper bound, and marked as one.
+def with_best_threshold(judged: JudgedSet, data: BenchmarkData, benchmark: StepBenchmark = "processbench") -> JudgedSet:
+    """Give a judge the threshold with the best F1, or PRMScore, on the very data: an upper bound, marked as one.
 
     Where the data cannot choose one (a group of solutions is empty) the judge is returned as it is.
     """
+    choose = choose_threshold if benchmark == "processbench" else choose_step_threshold
     try:
-        chosen = choose_threshold(data.samples, judged.scores, data.name)
+        chosen = choose(data.samples, judged.scores, data.name)
     except DataError:
         return judged
     return replace(judged, threshold=chosen.value, threshold_from=data.name, upper_bound=True)
@@ -168,6 +169,11 @@ def _headline(found: dict[str, Any]) -> dict[str, Any]:
     return {name: found[name] for name in kept if name in found}
 
 
+def _row_of(sample: StepSample, place: int) -> int:
+    """A sample's row in its file: not its place among those that were kept."""
+    return place if sample.origin.row is None else sample.origin.row
+
+
 def _with_first_errors(
     samples: list[StepSample], path: Path, on_bad: OnBad, skipped: list[tuple[str, int, str, str]]
 ) -> list[StepSample]:
@@ -175,8 +181,9 @@ def _with_first_errors(
     try:
         first_errors(samples)
     except StepDataError as error:
-        if on_bad == "error" or len(error.rows) == len(samples):
-            raise StepDataError(error.rows, str(path)) from None
-        skipped += [(Path(path).name, *row) for row in error.rows]
+        rows = [(_row_of(samples[row], row), name, why) for row, name, why in error.rows]
+        if on_bad == "error" or len(rows) == len(samples):
+            raise StepDataError(rows, str(path)) from None
+        skipped += [(Path(path).name, *row) for row in rows]
         return [sample for sample in samples if sample.first_error is not None]
     return samples

@@ -28,12 +28,14 @@ class Solution:
         problem: the problem's text.
         steps: its steps; none of them where nothing was written.
         keys: what its row of a file of scores names it by.
+        place: what messages call it instead of "row N", where its file is known.
     """
 
     row: int
     problem: str
     steps: tuple[str, ...]
     keys: Mapping[str, str | int] = field(default_factory=dict)
+    place: str = ""
 
 
 class StepScores(BaseModel):
@@ -125,7 +127,8 @@ def judge_solutions(
         asked = [one for one in part if one.steps]
         found, bad = _ask(scorer, asked)
         if bad and on_bad == "error":
-            raise StepDataError([(one.row, str(one.keys.get("id", "")), why) for one, why in bad])
+            rows = [(one.row, str(one.keys.get("id", "")), why) for one, why in bad]
+            raise StepDataError(rows, places={one.row: one.place for one, _ in bad})
         why_not = {one.row: why for one, why in bad}
         for one in part:
             if one.row in why_not:

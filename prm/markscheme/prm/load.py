@@ -14,11 +14,13 @@ from typing import Any, Literal, cast
 from pydantic import ValidationError
 
 from markscheme.prm.converters import CONVERTERS, FORMATS, Converter, Format, detect, prm800k, prmbench
-from markscheme.prm.schema import StepSample, Zero, is_right
+from markscheme.prm.schema import RIGHT_ABOVE, Origin, StepSample, Zero, is_right
 from markscheme.verifiers.errors import DataError, StepDataError
 from markscheme.verifiers.jsonl import read_rows
 
 OnBad = Literal["error", "skip"]
+_IN_MEMORY = "rows"
+"""What rows are called that come from no file."""
 
 
 class SkippedRowsWarning(UserWarning):
@@ -75,7 +77,7 @@ def load_samples(
 
     Args:
         path: the file.
-        format: of its rows; ``auto`` tells from the first one's fields.
+        format: of its rows; ``auto`` tells from the fields of the first one that has those of a format.
         on_bad: what to do with rows that cannot be used: ``error`` raises once for all of them, ``skip`` leaves them
             out and shows them in a SkippedRowsWarning.
         zero: what a label 0 says; ``auto``: neutral and so right when some label in the file is -1, else wrong.
@@ -97,7 +99,7 @@ def load_samples(
 def samples_from_rows(
     rows: Iterable[Mapping[str, Any]],
     *,
-    name: str = "rows",
+    name: str = _IN_MEMORY,
     format: Format | Literal["auto"] = "auto",  # noqa: A002
     on_bad: OnBad = "error",
     zero: Zero | Literal["auto"] = "auto",
@@ -122,14 +124,15 @@ def _load(
         raise DataError(f"{where}: there are no rows")
     if given != "auto" and given not in FORMATS:
         raise DataError(f"format: expected one of {', '.join(FORMATS)} or auto, got {given!r}")
-    kind = _detect(where, rows[0][1]) if given == "auto" else cast("Format", given)
+    kind = _detect(where, rows) if given == "auto" else cast("Format", given)
     loaded = Loaded([], name, kind, "wrong", rows=len(rows))
     convert = _converter(kind, alternatives=options["alternatives"], originals=options["originals"])
     converted = list(_convert(rows, convert, loaded))
     loaded.zero = _zero(converted) if options["zero"] == "auto" else options["zero"]
     for number, fields in converted:
         try:
-            loaded.samples.append(StepSample.model_validate({"zero": loaded.zero, **fields}))
+            row = {"zero": loaded.zero, **fields, "origin": Origin("" if where == _IN_MEMORY else name, number)}
+            loaded.samples.append(StepSample.model_validate(row))
         except ValidationError as error:
             loaded.skipped.append((number, str(fields.get("id", "")), reasons(error)))
     loaded.skipped.sort()
@@ -188,12 +191,17 @@ def reasons(error: ValidationError) -> str:
 
 def label_counts(samples: Iterable[StepSample]) -> LabelCounts:
     """Count the labels of all steps."""
+    return target_counts(sample.targets for sample in samples)
+
+
+def target_counts(targets: Iterable[Sequence[float | None]], above: float = RIGHT_ABOVE) -> LabelCounts:
+    """Count targets, row by row; those above ``above`` are right."""
     right = wrong = unlabelled = 0
-    for sample in samples:
-        for value in sample.targets:
+    for row in targets:
+        for value in row:
             unlabelled += value is None
-            right += value is not None and is_right(value)
-            wrong += value is not None and not is_right(value)
+            right += value is not None and is_right(value, above)
+            wrong += value is not None and not is_right(value, above)
     return LabelCounts(right, wrong, unlabelled)
 
 
@@ -207,7 +215,14 @@ def require_both(samples: Iterable[StepSample], what: str) -> LabelCounts:
     Raises:
         DataError: no step is labelled right, or none wrong.
     """
-    counts = label_counts(samples)
+    return require_both_targets((sample.targets for sample in samples), what)
+
+
+def require_both_targets(
+    targets: Iterable[Sequence[float | None]], what: str, above: float = RIGHT_ABOVE
+) -> LabelCounts:
+    """Do as `require_both`, for targets row by row, of which those above ``above`` are right."""
+    counts = target_counts(targets, above)
     for missing, there in (("right", counts.right), ("wrong", counts.wrong)):
         if not there:
             raise DataError(
@@ -217,11 +232,15 @@ def require_both(samples: Iterable[StepSample], what: str) -> LabelCounts:
     return counts
 
 
-def _detect(where: str, fields: Mapping[str, Any]) -> Format:
-    try:
-        return detect(fields)
-    except DataError as error:
-        raise DataError(f"{where}, row 0: {error}") from None
+def _detect(where: str, rows: Sequence[tuple[int, dict[str, Any]]]) -> Format:
+    """The format of the first row that has one; the rows before it are bad ones."""
+    first: DataError | None = None
+    for _, fields in rows:
+        try:
+            return detect(fields)
+        except DataError as error:
+            first = first or error
+    raise DataError(f"{where}, row {rows[0][0]}: {first}")
 
 
 def _converter(format: Format, *, alternatives: bool, originals: bool) -> Converter:  # noqa: A002

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -20,6 +21,26 @@ Zero = Literal["wrong", "right", "unlabelled"]
 
 RIGHT_ABOVE = 0.5
 """A step counts as right when its target is above this; a target of exactly one half is not."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a row was read from. All are equal: where they come from makes no two samples different.
+
+    Attributes:
+        file: its name; empty for rows in memory.
+        row: its number, from 0; None where it is not known.
+    """
+
+    file: str = field(default="", compare=False)
+    row: int | None = field(default=None, compare=False)
+
+    @property
+    def place(self) -> str:
+        """As messages say it; empty where it is not known."""
+        if self.row is None:
+            return ""
+        return f"{self.file} row {self.row}" if self.file else f"row {self.row}"
 
 
 class Message(BaseModel):
@@ -50,6 +71,7 @@ class StepSample(BaseModel):
         generator: the model that wrote the steps.
         final_answer_correct: whether the solution ends in the right answer, where that is known.
         first_error_index: the first wrong step from 0, -1 for none, as the data set states it.
+        origin: the file and the row that it was read from, where it was; no part of what is dumped and compared.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -65,6 +87,7 @@ class StepSample(BaseModel):
     generator: str = ""
     final_answer_correct: StrictBool | None = None
     first_error_index: StrictInt | None = Field(default=None, ge=-1)
+    origin: Origin = Field(default=Origin(), exclude=True, repr=False)
 
     @field_validator("prompt", mode="before")
     @classmethod
@@ -133,6 +156,11 @@ class StepSample(BaseModel):
             return self.prompt
         asked = [message.content for message in self.prompt if message.role == "user"]
         return asked[-1] if asked else self.prompt[-1].content
+
+    @property
+    def place(self) -> str:
+        """Where it was read from, as messages say it; empty where that is not known."""
+        return self.origin.place
 
     @property
     def steps(self) -> tuple[str, ...]:

@@ -112,6 +112,12 @@ class PRMScorer:
         """The score below which a step counts as wrong: the checkpoint's own, or 0.5."""
         return self.checkpoint.threshold
 
+    @property
+    def fitted_on(self) -> tuple[str, ...]:
+        """The data that chose the threshold and fitted the calibration, as the checkpoint names them."""
+        fitted = self.checkpoint.calibration
+        return tuple(filter(None, (self.checkpoint.threshold_source, "" if fitted is None else fitted.data)))
+
     def score(self, problem: str, steps: Sequence[str]) -> list[float]:
         """The probability that each step is right; NaN for a step beyond the model's length.
 

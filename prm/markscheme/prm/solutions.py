@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from markscheme.prm.judging import Solution
+from markscheme.prm.load import SkippedRowsWarning
 from markscheme.prm.segment import StepSplitter
 from markscheme.verifiers.errors import DataError, StepDataError
 from markscheme.verifiers.jsonl import Row, read_rows
@@ -17,15 +19,23 @@ _TEXTS = ("completion", "response", "solution", "prediction")
 _KEYS = ("id", "index")
 
 
-def read_solutions(path: Path | str, splitter: StepSplitter | str = "\n\n") -> list[Solution]:
+def read_solutions(
+    path: Path | str, splitter: StepSplitter | str = "\n\n", *, on_bad: Literal["error", "skip"] = "error"
+) -> list[Solution]:
     """Read solutions from a JSON Lines file.
 
     A row has a ``problem`` (or ``prompt``, ``question``: a text, or messages of which the user's last counts), and
     ``steps`` (or ``completions``: a list of texts) or a ``completion`` (or ``response``, ``solution``, ``prediction``)
     that the splitter parts. ``id`` or ``index`` names it in the scores.
 
+    Args:
+        path: the file.
+        splitter: finds the steps of solutions that are one text.
+        on_bad: what to do with rows that cannot be used: ``error`` raises once for all of them, ``skip`` leaves them
+            out and shows them in a SkippedRowsWarning.
+
     Raises:
-        StepDataError: rows that have none of these, or no step; it lists every one.
+        StepDataError: rows that have no problem, no steps, or a blank one; it lists every one.
         DataError: the file is no JSON Lines file.
         OSError: the file cannot be read.
     """
@@ -37,8 +47,12 @@ def read_solutions(path: Path | str, splitter: StepSplitter | str = "\n\n") -> l
             found.append(solution_of(row, finder))
         except DataError as error:
             bad.append((row.number, str(row.fields.get("id", "")), str(error)))
-    if bad:
+    if bad and (on_bad == "error" or not found):
         raise StepDataError(bad, str(path))
+    if bad:
+        shown = "; ".join(f"row {row}: {why}" for row, _, why in bad[:5])
+        left = f"{path}: left out {len(bad)} of {len(bad) + len(found)} rows: {shown}{' …' if len(bad) > 5 else ''}"
+        warnings.warn(left, SkippedRowsWarning, stacklevel=2)
     return found
 
 

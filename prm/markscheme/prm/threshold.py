@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from markscheme.prm.metrics.prmbench import UNMODIFIED
 from markscheme.prm.metrics.processbench import first_errors
 from markscheme.prm.metrics.scores import Scores, checked, harmonic, mean, padded, percent
-from markscheme.prm.schema import StepSample
+from markscheme.prm.schema import StepSample, is_right
 from markscheme.verifiers.errors import DataError
 
 _BOTH = "solutions with and without an error are needed to choose a threshold on"
@@ -21,7 +22,7 @@ class Threshold:
 
     Attributes:
         value: a step counts as wrong when its score is below it.
-        f1: ProcessBench's F1 at it, in percent, on the set that chose it: an upper bound there.
+        f1: ProcessBench's F1 at it, or PRMBench's PRMScore, in percent, on the set that chose it: an upper bound there.
         data: that set.
         n: solutions of it.
     """
@@ -71,6 +72,52 @@ def choose_threshold(samples: Sequence[StepSample], scores: Sequence[Scores], da
         counts.add(ends.get(high, ()), -1)
         low = high
     return Threshold(value, best, data, len(samples))
+
+
+def choose_step_threshold(samples: Sequence[StepSample], scores: Sequence[Scores], data: str) -> Threshold:
+    """Return the threshold with the highest PRMScore over all steps of a set (`prm_bench`'s total).
+
+    Arguments as `choose_threshold`; steps after an error count too, unlabelled ones do not.
+
+    Raises:
+        DataError: no step is labelled right, or none wrong.
+        StepDataError: scores do not fit; it lists the rows.
+    """
+    checked(samples, scores)
+    kept = [place for place, sample in enumerate(samples) if sample.kind != UNMODIFIED]
+    pairs = [
+        (score, is_right(value))
+        for place in kept
+        for value, score in zip(samples[place].targets, padded(scores[place], len(samples[place].steps)), strict=True)
+        if value is not None
+    ]
+    right = sum(good for _, good in pairs)
+    wrong = len(pairs) - right
+    if not right or not wrong:
+        raise DataError(f"{data}: right and wrong steps are needed to choose a threshold on")
+    # Below every score nothing is flagged, but that a step without a score counts as judged wrongly.
+    kept_right = sum(good and not math.isnan(score) for score, good in pairs)
+    found_wrong, best, value, width, low = 0, -1.0, 0.5, 0.0, 0.0
+    at: dict[float, list[bool]] = {}
+    for score, good in pairs:
+        if not math.isnan(score):
+            at.setdefault(score, []).append(good)
+    for high in sorted({*at, 1.0}):
+        called_right = kept_right + wrong - found_wrong
+        sound, flawed = _f1(kept_right, right, called_right), _f1(found_wrong, wrong, len(pairs) - called_right)
+        prmscore = (sound + flawed) / 2  # of every threshold in (low, high]
+        if prmscore > best + _SAME or (prmscore > best - _SAME and high - low > width):
+            middle = (low + high) / 2
+            best, value, width = max(best, prmscore), middle if middle > low else high, high - low
+        flagged = at.get(high, [])
+        kept_right -= sum(flagged)
+        found_wrong += len(flagged) - sum(flagged)
+        low = high
+    return Threshold(value, best, data, len(kept))
+
+
+def _f1(hits: int, gold: int, predicted: int) -> float:
+    return 200 * hits / (gold + predicted)
 
 
 def require_both_groups(samples: Sequence[StepSample], data: str) -> None:

@@ -70,6 +70,13 @@ def test_known_judges() -> None:
     assert wrong.f1_negative == pytest.approx(100 * 2 * 2 / (2 + 6))
 
 
+@pytest.mark.parametrize("scores", [[1, 1], [1, 0]])
+def test_a_total_of_solutions_that_are_all_right_is_their_kinds(scores: list[float]) -> None:
+    samples = [solution([1, 1], "multi_solutions"), solution([1], "correct")]
+    found = prm_bench(samples, [scores, [1]])
+    assert found.total.prmscore == found.kinds[0].prmscore == found.kinds[0].f1
+
+
 def test_a_step_without_a_score_is_a_miss() -> None:
     found = prm_bench([solution([1, 0], "circular")], [[math.nan]]).total
     assert (found.acc_error, found.acc_correct, found.unscored) == (0, 0, 2)

@@ -9,13 +9,21 @@ NEEDED = "needs torch and transformers: pip install markscheme[train]"
 torch = pytest.importorskip("torch", reason=NEEDED)
 pytest.importorskip("transformers", reason=NEEDED)
 
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, BertConfig, BertModel  # noqa: E402
+from transformers import (  # noqa: E402
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    BertConfig,
+    BertModel,
+    OPTConfig,
+    OPTForCausalLM,
+)
 
 import tiny_judges as tiny  # noqa: E402
 from markscheme.prm import Encoded  # noqa: E402
 from markscheme.prm.model.batching import padded, targets_of  # noqa: E402
 from markscheme.prm.model.causal import last_token  # noqa: E402
-from markscheme.prm.model.pair import pair_model  # noqa: E402
+from markscheme.prm.model.pair import load_pair_model, pair_model  # noqa: E402
 from markscheme.prm.model.readout import LMReadout, SpanReadout, TokenReadout, readout_from  # noqa: E402
 from markscheme.prm.model.token import StepClassifier, load_token_model, token_model  # noqa: E402
 from markscheme.verifiers.errors import DataError  # noqa: E402
@@ -89,11 +97,13 @@ def test_scoring_takes_two_columns_of_the_vocabulary_and_training_what_it_must(t
     assert torch.allclose(scored, trained, atol=1e-6)
 
 
+@pytest.mark.parametrize("product", [True, False])
 @torch.no_grad()
-def test_a_pair_head_sees_the_state_before_each_token_and_the_token(tmp_path):
-    """Against a loop over tokens that builds [h of the token before; embedding of the token] by hand."""
+def test_a_pair_head_sees_the_state_before_each_token_and_the_token(tmp_path, product):
+    """Against a loop over tokens that builds [h of the token before; embedding of the token; product] by hand."""
     backbone = folder(tmp_path, "llama")
-    model = pair_model(backbone, width=8, seed=1).eval()
+    model = pair_model(backbone, width=8, product=product, seed=1).eval()
+    assert model.pair[0].in_features == (48 if product else 32)
     z = SpanReadout(0.5)(model, padded(ROWS, 2))
     plain = AutoModel.from_pretrained(backbone).eval()
     for row, found in zip(ROWS, z, strict=True):
@@ -102,12 +112,33 @@ def test_a_pair_head_sees_the_state_before_each_token_and_the_token(tmp_path):
         tokens = []
         for place in range(len(row.ids)):
             before = states[place - 1] if place else torch.zeros(16)
-            tokens.append(float(model.pair(torch.cat([model.state_norm(before), model.token_norm(words[place])]))))
+            parts = [model.state_norm(before), model.token_norm(words[place])]
+            tokens.append(float(model.pair(torch.cat([*parts, parts[0] * parts[1]] if product else parts))))
         expected = []
         for start, position in zip(row.starts, row.positions, strict=True):
             own = torch.tensor(tokens[start : position - 1])  # the separator's two tokens are no part of the step
             expected.append(float((torch.softmax(-own / 0.5, 0) * own).sum()))
         assert found[: len(expected)].tolist() == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("product", [True, False])
+@torch.no_grad()
+def test_a_pair_head_comes_back_with_or_without_the_product(tmp_path, product):
+    model = pair_model(folder(tmp_path, "llama"), width=8, product=product).eval()
+    model.save_pretrained(tmp_path / "judge")
+    again = load_pair_model(tmp_path / "judge").eval()
+    ids = torch.tensor([ROWS[0].ids])
+    assert torch.equal(model(ids).logits, again(ids).logits)
+
+
+@torch.no_grad()
+def test_states_that_are_projected_to_the_embeddings_size(tmp_path):
+    sizes = {"hidden_size": 16, "word_embed_proj_dim": 8, "ffn_dim": 32, "num_hidden_layers": 1}
+    config = OPTConfig(vocab_size=64, num_attention_heads=2, max_position_embeddings=64, **sizes)
+    OPTForCausalLM(config).save_pretrained(tmp_path / "backbone")
+    model = pair_model(tmp_path / "backbone", width=8)
+    assert model.pair[0].in_features == 3 * 8
+    assert model(torch.tensor([[5, 6, 7]])).logits.shape == (1, 3, 1)
 
 
 def test_a_pair_heads_backbone_stays_as_it_is(tmp_path):

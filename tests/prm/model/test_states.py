@@ -61,6 +61,20 @@ def test_a_stopped_run_goes_on(model, tmp_path):
         assert torch.allclose(once_more.get(ids), model.states(torch.tensor([ids]))[0], atol=1e-5)
 
 
+def test_an_index_that_is_not_written_to_its_end_leaves_the_old_one(model, tmp_path, monkeypatch):
+    """It is written anew when a cache is opened: a run that is stopped there must not lose what is in it."""
+    StateCache(tmp_path, model, "float32").fill(SEQUENCES)
+    held = (tmp_path / "index.jsonl").read_text()
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("markscheme.prm.model.states._entry", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        StateCache(tmp_path, model, "float32")
+    assert (tmp_path / "index.jsonl").read_text() == held
+
+
 def test_another_backbones_states_are_refused(model, backbone, tmp_path):
     StateCache(tmp_path, model).fill(SEQUENCES[:1])
     other = pair_model(backbone)
@@ -117,3 +131,19 @@ def test_training_on_cached_states_is_training_on_the_backbone(backbone, tmp_pat
     assert float((found[0][1] - found[1][1]).abs().max()) < 0.02
     lines = (tmp_path / "states" / "index.jsonl").read_text().splitlines()
     assert len({json.loads(line)["key"] for line in lines}) == 16
+
+
+def test_states_of_a_set_that_comes_later_are_computed(backbone, tmp_path):
+    from markscheme.prm.training import PRMConfig  # noqa: PLC0415
+
+    fields = {"head": "pair", "use_cpu": True, "report_to": "none", "disable_tqdm": True, "save_strategy": "no"}
+    args = PRMConfig(output_dir=str(tmp_path / "judge"), state_cache=str(tmp_path / "states"), **fields)
+    trainer = PRMTrainer(backbone, args, train_dataset=tiny.toy_rows(6))
+    plain = PRMTrainer(
+        backbone, PRMConfig(output_dir=str(tmp_path / "other"), **fields), train_dataset=tiny.toy_rows(6)
+    )
+    for later in (tiny.toy_rows(5, 3), {"named": tiny.toy_rows(5, 4)}):
+        found, expected = trainer.evaluate(later), plain.evaluate(later)
+        losses = [name for name in expected if name.endswith("_loss")]
+        assert losses
+        assert [found[name] for name in losses] == pytest.approx([expected[name] for name in losses], abs=5e-3)

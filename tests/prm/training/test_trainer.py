@@ -20,6 +20,7 @@ from markscheme.prm.checkpoints.own import read_file  # noqa: E402
 from markscheme.prm.metrics import process_bench, step_metrics  # noqa: E402
 from markscheme.prm.scoring import PRMScorer  # noqa: E402
 from markscheme.prm.training import PRMConfig, PRMTrainer  # noqa: E402
+from markscheme.verifiers.errors import DataError  # noqa: E402
 
 RECOMPUTE = next(name for name in ("activation_checkpointing", "gradient_checkpointing") if hasattr(PRMConfig, name))
 HEADS = [
@@ -155,6 +156,19 @@ def test_the_threshold_is_chosen_on_the_named_set_and_kept(backbone_folder, sett
     assert "| test | 12 |" in card
 
 
+def test_a_threshold_that_no_set_has_chosen_names_none(backbone_folder, settings):
+    rows = tiny.toy_rows(8)
+    with pytest.raises(DataError, match=r"threshold_set: expected the name of an evaluation set \(dev\), got 'dve'"):
+        PRMTrainer(backbone_folder, settings(threshold_set="dve"), train_dataset=rows, eval_dataset={"dev": rows})
+    trainer = PRMTrainer(backbone_folder, settings(threshold_set="dev"), train_dataset=rows, eval_dataset={"dev": rows})
+    assert (trainer.file().threshold, trainer.file().threshold_source) == (0.5, "")
+    trainer.evaluate()
+    assert trainer.file().threshold_source == "dev"
+    plain = PRMTrainer(backbone_folder, settings(threshold_set="eval"), train_dataset=rows, eval_dataset=rows)
+    plain.evaluate()
+    assert plain.file().threshold_source == "eval"
+
+
 def test_mask_after_error_leaves_later_steps_out_of_training_alone(backbone_folder, settings):
     rows = [{"prompt": "p", "completions": ["a", "b", "c"], "labels": [True, False, True]}, *tiny.toy_rows(3)]
     trainer = PRMTrainer(backbone_folder, settings(mask_after_error=True), train_dataset=rows, eval_dataset=rows)
@@ -168,6 +182,14 @@ def test_balanced_classes_weigh_by_the_counts(backbone_folder, settings):
     rows = [{"prompt": "p", "completions": ["a", "b", "c", "d"], "labels": [True, True, True, False]}]
     trainer = PRMTrainer(backbone_folder, settings(balance_classes=True), train_dataset=rows)
     assert trainer.step_loss.class_weights == pytest.approx((2.0, 2 / 3))
+
+
+def test_balanced_classes_weigh_by_what_is_trained_on(backbone_folder, settings):
+    """The steps after an error are masked, so that they weigh nothing."""
+    rows = [{"prompt": "p", "completions": ["a", "b", "c", "d"], "labels": [True, True, False, False]}]
+    args = settings(balance_classes=True, mask_after_error=True)
+    trainer = PRMTrainer(backbone_folder, args, train_dataset=rows)
+    assert trainer.step_loss.class_weights == pytest.approx((1.5, 0.75))
 
 
 def test_push_to_hub_sends_the_folder_with_its_card(backbone_folder, settings, monkeypatch):

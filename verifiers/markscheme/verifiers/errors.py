@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class MarkschemeError(Exception):
     """The root. Each child is also the built-in error that a caller would expect."""
@@ -25,11 +27,24 @@ class DataError(MarkschemeError, ValueError):
 
 
 class StepDataError(DataError):
-    """Rows of labelled steps that cannot be used. ``rows`` holds ``(row, id, why)`` for every one of them."""
+    """Rows of labelled steps that cannot be used. ``rows`` holds ``(row, id, why)`` for every one of them.
 
-    def __init__(self, rows: list[tuple[int, str, str]], where: str = "") -> None:
+    Args:
+        rows: the rows.
+        where: the file that they are of.
+        places: what the message calls a row instead of "row N", by its number: rows that were put together from several
+            files, or of which some were left out before, are found by no number of their own.
+    """
+
+    def __init__(
+        self, rows: list[tuple[int, str, str]], where: str = "", *, places: Mapping[int, str] | None = None
+    ) -> None:
         self.rows = rows
-        shown = "\n".join(f"  row {row}{f' ({name[:60]})' if name else ''}: {why}" for row, name, why in rows[:20])
+        self.places = {row: place for row, place in (places or {}).items() if place}
+        shown = "\n".join(
+            f"  {self.places.get(row, f'row {row}')}{f' ({name[:60]})' if name else ''}: {why}"
+            for row, name, why in rows[:20]
+        )
         rest = f"\n  … and {len(rows) - 20} more" if len(rows) > 20 else ""
         super().__init__(
             f"{f'{where}: ' if where else ''}{len(rows)} row(s) cannot be used:\n{shown}{rest}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,11 +29,11 @@ def measure(
         raise DataError(f"--benchmark bestofn takes one --data file, got {len(paths)}")
     loaded = load_sampled(paths[0], splitter=separator, limit=limit, on_bad=judging.on_bad)
     solutions = [
-        Solution(0, one.problem, candidate.steps, {"problem": i, "sample": k})
+        Solution(0, one.problem, candidate.steps, {"problem": i, "sample": k}, f"row {one.row}, solution {k}")
         for i, one in enumerate(loaded.problems)
         for k, candidate in enumerate(one.candidates)
     ]
-    solutions = [Solution(row, one.problem, one.steps, one.keys) for row, one in enumerate(solutions)]
+    solutions = [replace(one, row=row) for row, one in enumerate(solutions)]
 
     def result(flat: Sequence[Sequence[float]], how: Aggregation) -> dict[str, Any]:
         return best_of_n(loaded.problems, _by_problem(flat, loaded.problems), aggregation=how).summary()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from markscheme.cli.prm.calibrate import Method
     from markscheme.cli.prm.judges import Judging
     from markscheme.prm.calibration import Calibrator
+    from markscheme.prm.load import Loaded
     from markscheme.prm.schema import StepSample
     from markscheme.prm.threshold import Threshold
 
@@ -33,13 +35,26 @@ class Scored:
 
 @dataclass(slots=True)
 class Fitted:
-    """What was fitted, and on what."""
+    """What was fitted, and on what.
+
+    Attributes:
+        calibrator: of scores.
+        threshold: of calibrated scores, where one was chosen.
+        was: the judge's threshold until now, of scores before calibration.
+        fitted_on: the set that fitted both.
+        test: a set that fitted nothing.
+    """
 
     calibrator: Calibrator | None
     threshold: Threshold | None
     was: float
     fitted_on: Scored
     test: Scored | None = None
+
+    @property
+    def value(self) -> float:
+        """The threshold of calibrated scores: the chosen one, or what the judge's own has become."""
+        return _applied(self.calibrator, self.was) if self.threshold is None else self.threshold.value
 
     def summary(self) -> dict[str, Any]:
         """The figures, ready for JSON."""
@@ -54,8 +69,8 @@ class Fitted:
         }
 
     def _measured(self, one: Scored) -> dict[str, Any]:
-        new = self.was if self.threshold is None else self.threshold.value
-        return {"before": _figures(one.samples, one.before, self.was), "after": _figures(one.samples, one.after, new)}
+        after = _figures(one.samples, one.after, self.value)
+        return {"before": _figures(one.samples, one.before, self.was), "after": after}
 
 
 def fit(judging: Judging, data: Path, test: Path | None, method: Method, *, choose: bool) -> Fitted:
@@ -74,22 +89,66 @@ def fit(judging: Judging, data: Path, test: Path | None, method: Method, *, choo
     paths = [data, *([test] if test is not None else [])]
     loaded = [load_samples(path, on_bad=judging.on_bad) for path in paths]
     if choose:
-        require_both_groups(loaded[0].samples, loaded[0].name)
+        require_both_groups(_told(loaded[0].samples, judging), loaded[0].name)
     scores, was = judging.uncalibrated([sample for one in loaded for sample in one.samples])
-    first = len(loaded[0].samples)
-    held = [Scored(loaded[0].name, loaded[0].samples, scores[:first])]
-    if test is not None:
-        held.append(Scored(loaded[1].name, loaded[1].samples, scores[first:]))
+    held, rest = [], iter(enumerate(scores))
+    for one in loaded:
+        own = islice(rest, len(one.samples))
+        pairs = [(a, found) for a, (row, found) in zip(one.samples, own, strict=True) if row not in judging.failed]
+        held.append(Scored(one.name, [sample for sample, _ in pairs], [found for _, found in pairs]))
+    _note(judging, loaded, held)
     found, targets, _ = step_pairs(held[0].samples, held[0].before)
     calibrator: Calibrator | None = None
     if method == "temperature":
         calibrator = fit_temperature(found, targets, held[0].name)
     elif method == "isotonic":
         calibrator = fit_isotonic(found, targets, held[0].name)
-    for one in held:
-        one.after = [[_applied(calibrator, value) for value in row] for row in one.before]
-    chosen = choose_threshold(held[0].samples, held[0].after, held[0].name) if choose else None
+    for scored in held:
+        scored.after = [[_applied(calibrator, value) for value in row] for row in scored.before]
+    chosen = None
+    if choose:
+        told = _told(held[0].samples, judging)
+        kept = {id(sample) for sample in told}
+        after = [row for sample, row in zip(held[0].samples, held[0].after, strict=True) if id(sample) in kept]
+        chosen = choose_threshold(told, after, held[0].name)
     return Fitted(calibrator, chosen, was, held[0], held[1] if test is not None else None)
+
+
+def _told(samples: Sequence[StepSample], judging: Judging) -> list[StepSample]:
+    """The solutions that a threshold can be chosen on: where rows are to be skipped, those with a known first error."""
+    return [sample for sample in samples if judging.on_bad == "error" or sample.first_error is not None]
+
+
+def _note(judging: Judging, loaded: Sequence[Loaded], held: Sequence[Scored]) -> None:
+    """Say what was left out, what has no score, and what the two sets have in common."""
+    from markscheme.prm.metrics import contamination
+
+    for one in loaded:
+        if one.skipped:
+            row, _, why = one.skipped[0]
+            judging.notes.append(
+                f"{one.name}: left out {len(one.skipped)} of {one.rows} bad rows, such as row {row}: {why}"
+            )
+    if judging.failed:
+        row, why = next(iter(sorted(judging.failed.items())))
+        place = [sample.place for one in loaded for sample in one.samples][row] or f"row {row}"
+        judging.notes.append(
+            f"{len(judging.failed)} solutions cannot be laid out and are left out, such as {place}: {why}"
+        )
+    unknown = len(held[0].samples) - len(_told(held[0].samples, judging))
+    if unknown:
+        judging.notes.append(f"{held[0].name}: {unknown} solutions' first error is not known: they choose no threshold")
+    for scored in held:
+        found = zip(scored.samples, scored.before, strict=True)
+        unscored = sum(len(sample.steps) - sum(not math.isnan(value) for value in row) for sample, row in found)
+        if unscored:
+            judging.notes.append(f"{scored.name}: {unscored} steps have no score: they are beyond the judge's length")
+    if len(held) > 1:
+        shared = contamination(*((sample.problem for sample in one.samples) for one in held)).shared
+        if shared:
+            judging.notes.append(
+                f"{shared} problems of {held[1].name} are in {held[0].name}, which was fitted on: figures are too good"
+            )
 
 
 def keep(fitted: Fitted, judge: str) -> str | None:
@@ -99,10 +158,11 @@ def keep(fitted: Fitted, judge: str) -> str | None:
     from markscheme.prm.checkpoints.own import update_file
 
     changes: dict[str, Any] = {
-        "calibration": None if fitted.calibrator is None else fitted.calibrator.model_dump(mode="json")
+        "calibration": None if fitted.calibrator is None else fitted.calibrator.model_dump(mode="json"),
+        "threshold": fitted.value,
     }
     if fitted.threshold is not None:
-        changes |= {"threshold": fitted.threshold.value, "threshold_source": fitted.threshold.data}
+        changes["threshold_source"] = fitted.threshold.data
     update_file(judge, **changes)
     return judge
 

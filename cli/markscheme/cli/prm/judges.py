@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from markscheme.prm.judging import ScoreFile, Solution
     from markscheme.prm.protocol import StepScorer
     from markscheme.prm.schema import StepSample
+    from markscheme.prm.scoring import PRMScorer
 
 
 @dataclass(slots=True)
@@ -35,6 +36,8 @@ class Judging:
         inputs: the files that are read; none may be written over.
         notes: sentences that belong under the figures.
         failed: solutions that a judge could not lay out, as (row, why).
+        threshold_source: the data that chose the judge's own threshold, where it names them.
+        fitted_on: these, and those that its calibration was fitted on.
     """
 
     judge: str
@@ -48,6 +51,8 @@ class Judging:
     inputs: Sequence[Path] = ()
     notes: list[str] = field(default_factory=list)
     failed: dict[int, str] = field(default_factory=dict)
+    threshold_source: str = ""
+    fitted_on: tuple[str, ...] = ()
 
     @property
     def is_baseline(self) -> bool:
@@ -82,30 +87,34 @@ class Judging:
                 f"{', '.join(BASELINES)}"
             )
         scorer = _checkpoint(self.judge, self.format, self.dtype, self.batch_size)
+        self.threshold_source = scorer.checkpoint.threshold_source
+        self.fitted_on = scorer.fitted_on
         identity = f"{self.judge} {self.format} {self.dtype} {_stamp(Path(self.judge))}"
         found = self._run(scorer, identity, solutions, self.out, f"scoring by {Path(self.judge).name}")
-        return found, float(getattr(scorer, "threshold", 0.5))
+        return found, scorer.threshold
 
     def uncalibrated(self, samples: Sequence[StepSample]) -> tuple[list[list[float]], float]:
         """Score labelled solutions without the calibration that a checkpoint may bring.
 
         Returns:
-            A score a step for each, and the threshold as it is.
+            A score a step for each, and the threshold that goes with them.
 
         Raises: as `scores`.
         """
+        from markscheme.prm.calibration import before_calibration
         from markscheme.prm.judging import Solution
 
         keys = [{"id": sample.id} if sample.id else {} for sample in samples]
-        solutions = [Solution(row, one.problem, one.steps, keys[row]) for row, one in enumerate(samples)]
+        solutions = [Solution(row, one.problem, one.steps, keys[row], one.place) for row, one in enumerate(samples)]
         if self.is_file:
             return self._from_file(solutions), 0.5
-        scorer: Any = _checkpoint(self.judge, self.format, self.dtype, self.batch_size)
+        scorer = _checkpoint(self.judge, self.format, self.dtype, self.batch_size)
+        threshold = before_calibration(scorer.checkpoint.calibration, scorer.threshold)
         scorer.checkpoint.calibration = None
         # Without the times of prm_config.json, which calibrating changes: its scores stay the same.
         stamp = _stamp(Path(self.judge), leave_out=("prm_config.json",))
         identity = f"uncalibrated {self.judge} {self.format} {self.dtype} {stamp}"
-        return self._run(scorer, identity, solutions, self.out, f"scoring by {Path(self.judge).name}"), scorer.threshold
+        return self._run(scorer, identity, solutions, self.out, f"scoring by {Path(self.judge).name}"), threshold
 
     def likelihood(self, solutions: Sequence[Solution], reduce: Literal["min", "mean"]) -> list[list[float]]:
         """Score solutions by the policy's own probabilities; kept beside -o, with ".likelihood" before its ending."""
@@ -185,7 +194,7 @@ def bar(title: str, total: int, done: int) -> Iterator[Callable[[int], None]]:
         yield lambda count: progress.advance(task, count)
 
 
-def _checkpoint(name: str, kind: str, dtype: str, batch_size: int) -> StepScorer:
+def _checkpoint(name: str, kind: str, dtype: str, batch_size: int) -> PRMScorer:
     try:
         from markscheme.prm.scoring import PRMScorer
 

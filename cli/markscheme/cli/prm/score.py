@@ -31,7 +31,7 @@ def score(
         float | None, typer.Option(min=0, max=1, help="A step counts as wrong below it. Default: the judge's, or 0.5.")
     ] = None,
     on_bad: Annotated[
-        Literal["error", "skip"], typer.Option(help="What to do with solutions that the judge cannot lay out.")
+        Literal["error", "skip"], typer.Option(help="What to do with rows that cannot be used; skip counts them.")
     ] = "error",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     judge_format: Annotated[str, typer.Option(help="The checkpoint's format; auto tells by its files.")] = "auto",
@@ -43,10 +43,9 @@ def score(
 
     from markscheme.cli.prm.judges import Judging, counted
     from markscheme.cli.terminal import console, errors_shown, safe
-    from markscheme.prm.solutions import read_solutions
 
     with errors_shown():
-        solutions = read_solutions(data, separator.replace(r"\n", "\n"))
+        solutions, left_out = _read(data, separator.replace(r"\n", "\n"), on_bad)
         judging = Judging(
             judge=judge,
             out=out,
@@ -56,15 +55,34 @@ def score(
             dtype=dtype,
             batch_size=batch_size,
             inputs=[data],
+            notes=left_out,
         )
         with counted():
             scores, own = judging.scores(solutions)
-        found = summary(solutions, scores, judging.failed, threshold if threshold is not None else own or 0.5)
+        found = summary(solutions, scores, judging.failed, _threshold(threshold, own))
         if as_json:
             typer.echo(json.dumps({**found, "notes": judging.notes}))
             return
         for line in (*_sentences(found, out), *judging.notes):
             console().print(safe(line), soft_wrap=True)
+
+
+def _read(data: Path, separator: str, on_bad: Literal["error", "skip"]) -> tuple[list[Solution], list[str]]:
+    """Read the solutions, and say which rows were left out."""
+    import warnings
+
+    from markscheme.prm.solutions import read_solutions
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        solutions = read_solutions(data, separator, on_bad=on_bad)
+    return solutions, [str(one.message) for one in caught]
+
+
+def _threshold(given: float | None, own: float | None) -> float:
+    """What was asked for, else the judge's own, which may be 0, else one half."""
+    chosen = own if given is None else given
+    return 0.5 if chosen is None else chosen
 
 
 def summary(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from markscheme.prm.schema import StepSample
 
 StepBenchmark = Literal["processbench", "prmbench"]
+CHECKPOINT = "checkpoint"
+"""What the threshold is said to come from where it is the judge's own."""
 
 
 def measure(
@@ -54,13 +56,20 @@ def measure(
     data, chooser, found, likely = _without_failed(judging, data, chooser, found, likely)
     n = len(data.samples)
     judged = _with_threshold(JudgedSet(Path(judging.judge).name, found[:n]), threshold, own, data, chooser, found[n:])
+    if judged.threshold_from == CHECKPOINT:
+        judged = _with_source(judged, judging.threshold_source, data)
+    judging.notes += [
+        f"{name}: the judge was calibrated, or its threshold chosen, on it: its figures are too good"
+        for name in dict.fromkeys(judging.fitted_on)
+        if _named(name, data)
+    ]
     others = []
     if likely is not None:
         by_policy = JudgedSet(LIKELIHOOD, likely[:n])
         if chooser:
             others.append(_with_threshold(by_policy, None, None, data, chooser, likely[n:]))
         else:
-            others.append(with_best_threshold(by_policy, data))
+            others.append(with_best_threshold(by_policy, data, benchmark))
     problems = [problem for path in train for problem in problems_of(path)] if train else None
     result = evaluate(data, judged, benchmark, others=others, train=problems)
     unscored = sum(
@@ -89,7 +98,21 @@ def _with_threshold(
         return replace(judged, threshold=chosen.value, threshold_from=chooser.name, upper_bound=bool(same))
     if given is not None:
         return replace(judged, threshold=given, threshold_from="given")
-    return judged if own is None else replace(judged, threshold=own, threshold_from="checkpoint")
+    return judged if own is None else replace(judged, threshold=own, threshold_from=CHECKPOINT)
+
+
+def _with_source(judged: JudgedSet, source: str, data: BenchmarkData) -> JudgedSet:
+    """Say what chose a checkpoint's own threshold, and whether that is what is measured."""
+    from dataclasses import replace
+
+    if not source:
+        return judged
+    return replace(judged, threshold_from=f"{CHECKPOINT}: {source}", upper_bound=_named(source, data))
+
+
+def _named(name: str, data: BenchmarkData) -> bool:
+    """Whether a name, as a checkpoint has it, is that of a file of the data: with its ending, or without."""
+    return any(name in (file, Path(file).stem) for file in data.names)
 
 
 def _by_baseline(name: str, data: BenchmarkData, chooser: BenchmarkData | None) -> list[list[float]]:
@@ -112,14 +135,13 @@ def _without_failed(
     if not judging.failed:
         return data, chooser, found, likely
     row, why = next(iter(sorted(judging.failed.items())))
-    judging.notes.append(
-        f"{len(judging.failed)} solutions cannot be laid out and are left out, such as row {row}: {why}"
-    )
+    first = [*data.samples, *(chooser.samples if chooser is not None else ())][row].place or f"row {row}"
+    judging.notes.append(f"{len(judging.failed)} solutions cannot be laid out and are left out, such as {first}: {why}")
     n = len(data.samples)
     kept = [row for row in range(len(found)) if row not in judging.failed]
     data = replace(data, samples=tuple(data.samples[row] for row in kept if row < n))
     if not data.samples:
-        raise DataError(f"the judge cannot lay out any solution: row {row}: {why}")
+        raise DataError(f"the judge cannot lay out any solution: {first}: {why}")
     if chooser is not None:
         chooser = replace(chooser, samples=tuple(chooser.samples[row - n] for row in kept if row >= n))
     return data, chooser, [found[row] for row in kept], None if likely is None else [likely[row] for row in kept]
@@ -129,7 +151,7 @@ def _solutions(samples: Iterable[StepSample]) -> list[Solution]:
     from markscheme.prm.judging import Solution
 
     return [
-        Solution(row, sample.problem, sample.steps, {"id": sample.id} if sample.id else {})
+        Solution(row, sample.problem, sample.steps, {"id": sample.id} if sample.id else {}, sample.place)
         for row, sample in enumerate(samples)
     ]
 

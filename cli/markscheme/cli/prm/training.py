@@ -82,6 +82,10 @@ def _prepared(asked: Training) -> tuple[PRMTrainer, PRMConfig]:
     on_bad: Literal["error", "skip"] = asked.chosen["on_bad"]
     train = [sample for path in asked.data for sample in _read(asked, path, on_bad)]
     sets = {name: _read(asked, path, on_bad) for name, path in map(_named, asked.test)}
+    chooser = asked.chosen["threshold_set"]
+    if chooser is not None and chooser not in sets:
+        known = f"its sets are {', '.join(sets)}" if sets else "there is none"
+        raise DataError(f"--threshold-set {chooser}: expected the name of an --eval set; {known}")
     train = _compared(asked, train, sets)
     args = _config(asked)
     _claim(asked, args)
@@ -223,7 +227,7 @@ def _show(asked: Training, args: PRMConfig, trainer: PRMTrainer) -> None:
             "out": str(args.output_dir),
             "steps": trainer.state.global_step,
             "threshold": trainer.threshold,
-            "threshold_from": args.threshold_set or "default",
+            "threshold_from": trainer.threshold_source or "default",
             "metrics": trainer.measured,
             "notes": asked.notes,
         }

@@ -37,6 +37,7 @@ class Checkpoint:
             ``difference`` p - (1 - p).
         separator_length: tokens between a step's text and its position, the position included.
         threshold: p below which a step counts as wrong, where the checkpoint names one.
+        threshold_source: the data that chose the threshold, where the checkpoint names them.
         calibration: applied to the probability, where the checkpoint brings one.
     """
 
@@ -49,6 +50,7 @@ class Checkpoint:
     separator_length: int = 1
     threshold: float = 0.5
     calibration: Calibrator | None = None
+    threshold_source: str = ""
 
     def encode(self, problem: str, steps: Sequence[str]) -> Encoded:
         """Lay one solution out."""
@@ -94,6 +96,7 @@ class ImplicitCheckpoint:
     chunk: int = 1024
     threshold: float = 0.5
     calibration: Calibrator | None = None
+    threshold_source: str = ""
 
     def encode(self, problem: str, steps: Sequence[str]) -> Encoded:
         """Lay one solution out."""

@@ -101,6 +101,7 @@ def load_own(folder: str | Path, *, max_length: int | None = None, **kwargs: Any
         separator_length=separator_length,
         threshold=file.threshold,
         calibration=file.calibration,
+        threshold_source=file.threshold_source,
     )
 
 

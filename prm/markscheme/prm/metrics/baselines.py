@@ -49,7 +49,7 @@ def require_outcomes(samples: Sequence[StepSample]) -> None:
     """
     bad = [(row, sample.id, _NO_OUTCOME) for row, sample in enumerate(samples) if sample.final_answer_correct is None]
     if bad:
-        raise StepDataError(bad)
+        raise StepDataError(bad, places={row: samples[row].place for row, _, _ in bad})
 
 
 def knows_outcomes(samples: Sequence[StepSample]) -> bool:

@@ -45,10 +45,17 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A problem and the solutions sampled for it."""
+    """A problem and the solutions sampled for it.
+
+    Attributes:
+        problem: its text.
+        candidates: the solutions.
+        row: its row in its file, where it was read from one.
+    """
 
     problem: str
     candidates: tuple[Candidate, ...]
+    row: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +210,7 @@ def _sampled(row: Row, finder: StepSplitter, judge: AnswerVerifier, limit: int |
         right = verdict.outcome is Outcome.CORRECT
         disagree += stated is not None and stated != right
         candidates.append(Candidate(tuple(finder.split(text)), right if stated is None else stated, verdict))
-    return Sampled(problem, tuple(candidates)), disagree
+    return Sampled(problem, tuple(candidates), row.number), disagree
 
 
 def _solution(solution: Any, where: str) -> tuple[str, bool | None]:

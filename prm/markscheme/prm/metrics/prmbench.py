@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from markscheme.prm.metrics.processbench import DEFAULT_THRESHOLD
@@ -119,6 +119,8 @@ def prm_bench(
         _kind(name, [steps for kind, steps in rows if kind == name]) for name in dict.fromkeys(kind for kind, _ in rows)
     ]
     total = _kind("total", [steps for kind, steps in rows if kind != UNMODIFIED])
+    if {kind for kind, _ in rows} - {UNMODIFIED} == {ALL_RIGHT}:
+        total = replace(total, prmscore=total.f1)
     return PRMBenchResult(total, tuple(kinds), threshold, threshold_from)
 
 

@@ -176,7 +176,7 @@ def first_errors(samples: Sequence[StepSample]) -> list[int]:
         if gold is None
     ]
     if bad:
-        raise StepDataError(bad)
+        raise StepDataError(bad, places={row: samples[row].place for row, _, _ in bad})
     return [gold for gold in found if gold is not None]
 
 

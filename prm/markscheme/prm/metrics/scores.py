@@ -29,7 +29,7 @@ def checked(samples: Sequence[StepSample], scores: Sequence[Scores]) -> None:
         elif outside:
             bad.append((row, sample.id, f"the judge gave the score {outside[0]}: expected a probability in [0, 1]"))
     if bad:
-        raise StepDataError(bad, "scores")
+        raise StepDataError(bad, "scores", places={row: samples[row].place for row, _, _ in bad})
 
 
 def padded(found: Scores, steps: int) -> list[float]:

@@ -1,9 +1,11 @@
-"""A head on pairs [hᵢ₋₁; emb(xᵢ)] over a frozen backbone.
+"""A head on pairs [hᵢ₋₁; emb(xᵢ); hᵢ₋₁ ⊙ emb(xᵢ)] over a frozen backbone.
 
 hᵢ₋₁ is what the backbone expects after the tokens before i; emb(xᵢ) is the token that came. Whether the one surprises
-the other is easier to learn for a small head than to read from hᵢ, where a small backbone has mixed them. The logit of
-a step is the soft minimum of its tokens' (`SpanReadout`). Since the backbone does not learn, its states can be computed
-once (`StateCache`), and training costs what the head costs.
+the other is easier to learn for a small head than to read from hᵢ, where a small backbone has mixed them. The product
+gives it the terms that the backbone's own logit sums, where input and output embeddings are one: without it two layers
+have to learn to multiply, which takes several times the labels. The logit of a step is the soft minimum of its tokens'
+(`SpanReadout`). Since the backbone does not learn, its states can be computed once (`StateCache`), and training costs
+what the head costs.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ class PairClassifier(PreTrainedModel):
     """A frozen backbone and a head of two layers on pairs of state and embedding.
 
     Args:
-        config: the backbone's. ``prm_pair_width`` (units of the hidden layer) and ``prm_pair_dropout`` are read from
-            it.
+        config: the backbone's. ``prm_pair_width`` (units of the hidden layer), ``prm_pair_dropout`` and
+            ``prm_pair_product`` (whether the head sees the product; absent: no) are read from it.
         backbone: the backbone itself; None: made from the configuration.
     """
 
@@ -39,13 +41,14 @@ class PairClassifier(PreTrainedModel):
         auto: Any = AutoModel
         self.model = auto.from_config(config) if backbone is None else backbone
         self.model.requires_grad_(requires_grad=False)
-        size, width = config.hidden_size, getattr(config, "prm_pair_width", 256)
+        size, width = state_size(config), getattr(config, "prm_pair_width", 256)
         wide = self.model.get_input_embeddings().embedding_dim
         # Neither scale is the head's concern: states leave a final norm with a gain, embeddings are small.
         self.state_norm = nn.LayerNorm(size)
         self.token_norm = nn.LayerNorm(wide)
+        self.product = bool(getattr(config, "prm_pair_product", False))
         self.pair = nn.Sequential(
-            nn.Linear(size + wide, width),
+            nn.Linear(size + wide + (size if self.product else 0), width),
             nn.GELU(),
             nn.Dropout(getattr(config, "prm_pair_dropout", 0.0)),
             nn.Linear(width, 1),
@@ -95,8 +98,15 @@ class PairClassifier(PreTrainedModel):
             before = before.masked_fill((position_ids == 0)[..., None], 0.0)
         with torch.no_grad():
             tokens = self.get_input_embeddings()(input_ids).to(head)
-        pairs = torch.cat([self.state_norm(before), self.token_norm(tokens)], dim=-1)
-        return TokenClassifierOutput(logits=self.pair(pairs))
+        parts = [self.state_norm(before), self.token_norm(tokens)]
+        if self.product:
+            parts.append(parts[0] * parts[1])
+        return TokenClassifierOutput(logits=self.pair(torch.cat(parts, dim=-1)))
+
+
+def state_size(config: PretrainedConfig) -> int:
+    """The size of a backbone's last hidden states: some of OPT's are projected to that of the embeddings."""
+    return int(getattr(config, "word_embed_proj_dim", config.hidden_size))
 
 
 def pair_model(
@@ -104,6 +114,7 @@ def pair_model(
     *,
     width: int = 256,
     dropout: float = 0.0,
+    product: bool = True,
     dtype: torch.dtype | str = "auto",
     seed: int = 0,
     **kwargs: Any,
@@ -114,6 +125,7 @@ def pair_model(
         backbone: a folder or a name on the Hub.
         width: units of the head's hidden layer.
         dropout: before the head's last layer.
+        product: let the head see the product too; never where states and embeddings differ in size.
         dtype: of the backbone; the head is kept in float32.
         seed: of the head's first weights.
         kwargs: passed to ``from_pretrained``.
@@ -126,6 +138,7 @@ def pair_model(
     config.prm_head, config.prm_pair_width, config.prm_pair_dropout = "pair", width, dropout
     with quiet_loading():
         inner = AutoModel.from_pretrained(backbone, config=config, dtype=dtype, **kwargs)
+    config.prm_pair_product = product and inner.get_input_embeddings().embedding_dim == state_size(config)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return PairClassifier(config, inner)

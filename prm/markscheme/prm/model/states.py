@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from markscheme.prm.model.batching import batches_by_length, pad_ids
+from markscheme.prm.model.pair import state_size
 from markscheme.verifiers.errors import DataError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class StateCache:
     def __init__(self, folder: str | Path, model: PairClassifier, kept: StateType = "float16") -> None:
         self.folder = Path(folder)
         self.model = model
-        self.size: int = model.config.hidden_size
+        self.size = state_size(model.config)
         self.kept = np.dtype(kept)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._data = self.folder / "states.bin"
@@ -54,7 +55,7 @@ class StateCache:
     def _claim(self, meta: dict[str, str | int]) -> None:
         path = self.folder / "meta.json"
         if not path.exists():
-            path.write_text(json.dumps(meta, indent=1) + "\n")
+            _write_whole(path, json.dumps(meta, indent=1) + "\n")
             return
         found = json.loads(path.read_text())
         for name, value in meta.items():
@@ -79,9 +80,7 @@ class StateCache:
             raise DataError(f"{self._data}: shorter than its index says; delete {self.folder} and compute it again")
         with self._data.open("ab") as data:
             data.truncate(whole)
-        with self._index.open("w") as index:
-            for key, (start, tokens) in self._places.items():
-                index.write(_entry(key, start, tokens))
+        _write_whole(self._index, "".join(_entry(key, *place) for key, place in self._places.items()))
         self._end = end
 
     def __contains__(self, ids: Sequence[int]) -> bool:
@@ -161,6 +160,13 @@ def fingerprint(model: PairClassifier) -> str:
         ends = torch.cat([flat[:32], flat[-32:]]).float().cpu().numpy()
         digest.update(f"{name}{tuple(weight.shape)}".encode() + ends.tobytes())
     return digest.hexdigest()[:32]
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all: hours of states hang on it."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text)
+    part.replace(path)
 
 
 def _key(ids: Sequence[int]) -> str:

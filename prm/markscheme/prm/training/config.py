@@ -43,12 +43,18 @@ class PRMConfig(TrainingArguments):
     template: str = field(default="auto", metadata={"help": "chat, plain or auto; see EncoderConfig."})
     separator: str = field(default="\n\n", metadata={"help": "What follows each step, or Math-Shepherd's tag."})
     prompt_separator: str = field(default="\n\n", metadata={"help": "Between problem and steps; plain only."})
+    separator_in_step: str = field(
+        default="error", metadata={"help": "A step that holds the separator: error, or allow and count."}
+    )
     system: str | None = field(default=None, metadata={"help": "A system message; chat only."})
     max_length: int | None = field(default=2048, metadata={"help": "In tokens. Steps beyond it are lost, and counted."})
     good_token: str = field(default="+", metadata={"help": "The token that says right; head lm."})
     bad_token: str = field(default="-", metadata={"help": "The token that says wrong; head lm."})
     pair_width: int = field(default=256, metadata={"help": "Units of the pair head's hidden layer."})
     pair_dropout: float = field(default=0.0, metadata={"help": "Dropout before the pair head's last layer."})
+    pair_product: bool = field(
+        default=True, metadata={"help": "The pair head also sees the product of state and embedding."}
+    )
     pair_temperature: float = field(default=1.0, metadata={"help": "Of the soft minimum over a step's tokens."})
     state_cache: str | None = field(
         default=None, metadata={"help": "A folder for the frozen backbone's states; head pair. Resumable."}
@@ -75,6 +81,9 @@ class PRMConfig(TrainingArguments):
         metadata={"help": "Put several solutions into a row of max_length tokens; none sees another. Training only."},
     )
     on_bad: str = field(default="error", metadata={"help": "Rows that cannot be encoded: error, or skip and count."})
+    strict: bool = field(
+        default=False, metadata={"help": "A row that loses steps is a bad one: an error, or with on_bad=skip left out."}
+    )
     threshold: float = field(default=0.5, metadata={"help": "The score below which a step counts as wrong."})
     threshold_set: str | None = field(
         default=None, metadata={"help": "The evaluation set that chooses the threshold, at each evaluation."}
@@ -92,6 +101,7 @@ class PRMConfig(TrainingArguments):
         _choose("head", self.head, HEADS)
         _choose("layout", self.layout, LAYOUTS)
         _choose("on_bad", self.on_bad, ("error", "skip"))
+        _choose("separator_in_step", self.separator_in_step, ("error", "allow"))
         if self.layout != "steps" and self.head != "lm":
             raise DataError(f'layout="{self.layout}" is read from the language model: pass head="lm"')
         if self.packing and self.max_length is None:
@@ -131,6 +141,7 @@ class PRMConfig(TrainingArguments):
             "template": self.template,
             "separator": self.separator,
             "prompt_separator": self.prompt_separator,
+            "separator_in_step": self.separator_in_step,
             "system": self.system,
             "max_length": self.max_length,
         }

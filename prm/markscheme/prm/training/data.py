@@ -39,19 +39,26 @@ def as_samples(data: Data, on_bad: OnBad = "error") -> list[StepSample]:
     Raises:
         StepDataError: it lists every bad row.
     """
+    return _read(data, on_bad)[0]
+
+
+def _read(data: Data, on_bad: OnBad) -> tuple[list[StepSample], int]:
+    """Read training data, and count the rows that were left out."""
     if isinstance(data, str | Path):
-        return load_samples(data, on_bad=on_bad).samples
+        loaded = load_samples(data, on_bad=on_bad)
+        return loaded.samples, len(loaded.skipped)
     rows = list(data)
     samples = [row for row in rows if isinstance(row, StepSample)]
     if len(samples) == len(rows):
-        return samples
+        return samples, 0
     if samples:
         raise DataError(f"{len(samples)} of {len(rows)} rows are StepSamples, the others are not: pass one kind")
-    return samples_from_rows(cast("list[Mapping[str, Any]]", rows), on_bad=on_bad).samples
+    loaded = samples_from_rows(cast("list[Mapping[str, Any]]", rows), on_bad=on_bad)
+    return loaded.samples, len(loaded.skipped)
 
 
 def encode_samples(
-    layout: Layout, samples: Sequence[StepSample], on_bad: OnBad = "error"
+    layout: Layout, samples: Sequence[StepSample], on_bad: OnBad = "error", *, strict: bool = False
 ) -> tuple[list[Encoded], list[int], EncodingReport]:
     """Encode labelled solutions by any layout.
 
@@ -59,6 +66,7 @@ def encode_samples(
         layout: a `StepEncoder`, or a public checkpoint's.
         samples: the rows.
         on_bad: what to do with rows that cannot be laid out: ``error`` raises once for all of them.
+        strict: a row of which steps do not fit cannot be laid out; else they are lost, and counted.
 
     Returns:
         Solutions with labels, the row of each, and what was lost.
@@ -67,6 +75,8 @@ def encode_samples(
         StepDataError: it lists every bad row.
     """
     report = EncodingReport()
+    counter = layout.report if isinstance(layout, StepEncoder) else EncodingReport()
+    separators = counter.separators
     found: list[Encoded] = []
     rows: list[int] = []
     for row, sample in enumerate(samples):
@@ -74,9 +84,17 @@ def encode_samples(
             prompt = sample.prompt if isinstance(layout, StepEncoder) else sample.problem
             encoded = layout.encode(prompt, sample.completions)  # type: ignore[arg-type]
             if not encoded.positions:
-                raise DataError(f"no step fits: the problem alone takes {encoded.prompt_length} tokens")
+                raise DataError(
+                    f"no step fits: the problem alone takes {encoded.prompt_length} tokens; raise max_length, or leave "
+                    "the row out"
+                )
+            if encoded.lost and strict:
+                raise DataError(
+                    f"{encoded.lost} of {len(sample.completions)} steps do not fit; raise max_length, or pass "
+                    "strict=False to lose and count them"
+                )
         except DataError as error:
-            report.skipped.append((row, sample.id, str(error)))
+            report.leave_out(row, sample, str(error))
             continue
         report.rows += 1
         report.steps += len(sample.completions)
@@ -84,8 +102,9 @@ def encode_samples(
         report.cut += encoded.lost > 0
         found.append(replace(encoded, labels=sample.targets[: len(encoded.positions)]))
         rows.append(row)
+    report.separators = counter.separators - separators
     if report.skipped and on_bad == "error":
-        raise StepDataError(report.skipped)
+        raise StepDataError(report.skipped, places=report.places)
     return found, rows, report
 
 
@@ -122,6 +141,12 @@ class StepDataset(Dataset[Row]):
     def __getitem__(self, place: int) -> Row:
         places = self.plan[place]
         return Row(places, [self.one(each) for each in places])
+
+    def trained(self, *, masked: bool, above: float) -> list[Sequence[float | None]]:
+        """The targets of each solution's kept steps; ``masked``: without those after its first wrong one."""
+        if not masked:
+            return [one.labels for one in self._rest]
+        return [mask_after_error(one.labels, above) for one in self._rest]
 
     def one(self, place: int) -> Encoded:
         """One solution, whatever row it is packed into."""
@@ -177,11 +202,12 @@ def is_rows(data: Any) -> bool:
 
 
 def dataset_of(
-    layout: Layout, data: Data | StepDataset, on_bad: OnBad, capacity: int | None = None
+    layout: Layout, data: Data | StepDataset, on_bad: OnBad, capacity: int | None = None, *, strict: bool = False
 ) -> tuple[StepDataset, EncodingReport]:
     """Encode data for training or evaluation."""
     if is_rows(data):
         return cast("StepDataset", data), EncodingReport()
-    samples = as_samples(cast("Data", data), on_bad)
-    encoded, rows, report = encode_samples(layout, samples, on_bad)
+    samples, unread = _read(cast("Data", data), on_bad)
+    encoded, rows, report = encode_samples(layout, samples, on_bad, strict=strict)
+    report.unread = unread
     return StepDataset(encoded, [samples[row] for row in rows], capacity), report

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from markscheme.prm.metrics import process_bench, step_metrics
+from markscheme.verifiers.errors import DataError
 
 if TYPE_CHECKING:
     from markscheme.prm.schema import StepSample
+
+UNNAMED = "eval"
+"""What an evaluation set without a name is called."""
 
 
 def measure(
@@ -38,3 +42,18 @@ def measure(
         "solutions": float(len(told)),
     }
     return found
+
+
+def check_threshold_set(name: str | None, given: Any) -> None:
+    """Refuse a name that no evaluation set has: no threshold would ever be chosen, and nothing would say so.
+
+    Args:
+        name: of the set that is to choose the threshold.
+        given: the evaluation data, several sets by name or one without.
+
+    Raises:
+        DataError: no set has the name.
+    """
+    names = list(given) if isinstance(given, Mapping) else [UNNAMED]
+    if name is not None and given is not None and name not in names:
+        raise DataError(f"threshold_set: expected the name of an evaluation set ({', '.join(names)}), got {name!r}")

@@ -36,7 +36,14 @@ def build_model(model: str | Path | PreTrainedModel, args: PRMConfig, options: d
             raise DataError(f"the model given ends in a head of kind {found!r}, but args.head is {args.head!r}")
         return model
     if args.head == "pair":
-        return pair_model(model, width=args.pair_width, dropout=args.pair_dropout, seed=args.seed, **options)
+        return pair_model(
+            model,
+            width=args.pair_width,
+            dropout=args.pair_dropout,
+            product=args.pair_product,
+            seed=args.seed,
+            **options,
+        )
     if args.head == "lm":
         return lm_model(model, **options)
     return token_model(model, head=cast("Any", args.head), seed=args.seed, **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,13 +16,13 @@ from transformers.trainer_utils import EvalLoopOutput
 from markscheme.prm.checkpoints.base import pad_id, sigmoid
 from markscheme.prm.checkpoints.own import PRMFile, make_layout, write_file
 from markscheme.prm.encoding import LostStepsWarning
-from markscheme.prm.load import require_both
+from markscheme.prm.load import require_both_targets, target_counts
 from markscheme.prm.loss import IGNORED, balanced_weights
 from markscheme.prm.model.readout import StepBatch
 from markscheme.prm.threshold import choose_threshold
 from markscheme.prm.training.card import card
 from markscheme.prm.training.data import Data, StepCollator, StepDataset, dataset_of
-from markscheme.prm.training.evaluation import measure
+from markscheme.prm.training.evaluation import UNNAMED, check_threshold_set, measure
 from markscheme.prm.training.models import adapt, build_model, readout_for, without_dropout
 from markscheme.prm.training.packing import check_packing
 from markscheme.verifiers.errors import DataError
@@ -60,10 +60,12 @@ class PRMTrainer(Trainer):
         train_report: what became of the training rows.
         measured: the last figures, by the evaluation set's name.
         threshold: below which a step counts as wrong: chosen on ``args.threshold_set``, if there is one.
+        threshold_source: that set's name, once it has chosen; empty until then.
 
     Raises:
         StepDataError: bad rows, each by its number.
-        DataError: no step is labelled right, or none wrong; a model or an adapter that does not fit the head.
+        DataError: no step is labelled right, or none wrong; a model or an adapter that does not fit the head; no
+            evaluation set is called as ``args.threshold_set``.
     """
 
     args: PRMConfig
@@ -93,7 +95,8 @@ class PRMTrainer(Trainer):
         self.readout = readout_for(args, tokenizer)
         self.layout, separator_length = make_layout(tokenizer, args.layout, args.encoder())  # type: ignore[arg-type]
         self.train_report: EncodingReport | None = None
-        self.threshold = args.threshold
+        check_threshold_set(args.threshold_set, eval_dataset)
+        self.threshold, self.threshold_source = args.threshold, ""
         self.measured: dict[str, dict[str, float | None]] = {}
         self._counts: dict[str, Any] = {}
         train = None if train_dataset is None else self._encode_train(train_dataset, args)
@@ -110,24 +113,26 @@ class PRMTrainer(Trainer):
             **options,
         )
         self.model_accepts_loss_kwargs = True  # compute_loss divides by the whole step's labels
-        self._fill_cache()
+        self._fill_cache([self.train_dataset, self.eval_dataset])
 
     # Data -----------------------------------------------------------------------------------------------------------
 
     def _encode_train(self, data: Data | StepDataset, args: PRMConfig) -> StepDataset:
         capacity = args.max_length if args.packing else None
-        found, report = dataset_of(self.layout, data, cast("Any", args.on_bad), capacity)
+        found, report = dataset_of(self.layout, data, cast("Any", args.on_bad), capacity, strict=args.strict)
         self.train_report = report
         for sentence in report.sentences():
             _warn(args, f"training data: {sentence}")
-        counts = require_both(found.samples, "training data")
+        above = args.right_above
+        require_both_targets(found.trained(masked=args.mask_after_error, above=above), "training data", above)
+        counts = target_counts(found.trained(masked=False, above=above), above)
         self._counts = {
             "solutions": len(found.samples),
             "right steps": counts.right,
             "wrong steps": counts.wrong,
             "unlabelled steps": counts.unlabelled,
             "lost steps": report.lost,
-            "rows left out": len(report.skipped),
+            "rows left out": len(report.skipped) + report.unread,
         }
         return found
 
@@ -136,7 +141,7 @@ class PRMTrainer(Trainer):
             return None
         if isinstance(data, Mapping):
             return {name: self._encode_eval(each, args) for name, each in data.items()}
-        found, report = dataset_of(self.layout, data, cast("Any", args.on_bad))
+        found, report = dataset_of(self.layout, data, cast("Any", args.on_bad), strict=args.strict)
         for sentence in report.sentences():
             _warn(args, f"evaluation data: {sentence}")
         return found
@@ -144,15 +149,14 @@ class PRMTrainer(Trainer):
     def _weights(self, train: StepDataset | None, args: PRMConfig) -> tuple[float, float] | None:
         if train is None or not args.balance_classes:
             return None
-        return balanced_weights((sample.targets for sample in train.samples), args.right_above)
+        return balanced_weights(train.trained(masked=args.mask_after_error, above=args.right_above), args.right_above)
 
-    def _fill_cache(self) -> None:
+    def _fill_cache(self, held: Sequence[Any]) -> None:
         if not self.args.state_cache:
             return
         from markscheme.prm.training.cache import fill_cache  # noqa: PLC0415 - the head pair alone
 
-        held: Any = self.eval_dataset
-        sets = [self.train_dataset, *(held.values() if isinstance(held, dict) else [held])]
+        sets = [one for data in held for one in (data.values() if isinstance(data, dict) else [data])]
         cache = fill_cache(cast("Any", self.model), self.args, [one for one in sets if isinstance(one, StepDataset)])
         self._masked.cache = self._plain.cache = cache
 
@@ -204,12 +208,17 @@ class PRMTrainer(Trainer):
         chooser = self.args.threshold_set
         if isinstance(given, Mapping):
             sets = {name: self._encode_eval(each, self.args) for name, each in given.items()}
+            if eval_dataset is not None:
+                self._fill_cache([sets])
             if chooser in sets:  # first, so that the others are measured with what it chooses
                 sets = {chooser: sets[chooser], **sets}
             return super().evaluate(cast("Any", sets), *args, **kwargs)
         if isinstance(given, str):
             return super().evaluate(cast("Any", given), *args, **kwargs)
-        return super().evaluate(cast("Any", self._encode_eval(given, self.args)), *args, **kwargs)
+        encoded = self._encode_eval(given, self.args)
+        if eval_dataset is not None:
+            self._fill_cache([encoded])
+        return super().evaluate(cast("Any", encoded), *args, **kwargs)
 
     @torch.no_grad()
     def evaluation_loop(
@@ -244,9 +253,9 @@ class PRMTrainer(Trainer):
             [*map(sigmoid, found), *[math.nan] * (len(sample.completions) - len(found))]
             for sample, found in zip(data.samples, logits, strict=True)
         ]
-        name = prefix.removeprefix("eval").strip("_") or "eval"
+        name = prefix.removeprefix("eval").strip("_") or UNNAMED
         if name == self.args.threshold_set:
-            self.threshold = choose_threshold(data.samples, whole, name).value
+            self.threshold, self.threshold_source = choose_threshold(data.samples, whole, name).value, name
         found = measure(data.samples, whole, self.threshold)
         targets = [target for place in range(len(data)) for target in data.one(place).labels]
         flat = torch.tensor([IGNORED if target is None else target for target in targets])
@@ -281,7 +290,7 @@ class PRMTrainer(Trainer):
             layout=cast("Any", self.args.layout),
             base_model=Path(self.base_model).name if Path(self.base_model).is_dir() else self.base_model,
             threshold=self.threshold,
-            threshold_source=self.args.threshold_set or "",
+            threshold_source=self.threshold_source,
             training={
                 **self._counts,
                 "loss": self.args.loss,

@@ -38,7 +38,7 @@ class Settings:
             misconceived=0.12, wrong=0.45, other=0.1, slip=0.02, shortcut=0.0, shortcut_slip=0.0, idle=0.0
         )
     )
-    sft_steps: int = 1000
+    sft_steps: int = 2500
     sft_rate: float = 5e-3
     train: int = 1000
     dev: int = 150
