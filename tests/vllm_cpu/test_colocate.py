@@ -56,7 +56,7 @@ def test_drafted_tokens_and_more_of_the_engines_arguments(script: Script, policy
     assert found["code"] == 0, found["output"]
     assert found["engine"]["speculative"] == ["ngram", 2]
     assert found["engine"]["max_num_batched_tokens"] == 256
-    # Nothing is said of probabilities: with drafts, vLLM 0.31's CPU build reports some that are nats off (docs/rollouts.md).
+    # Not of probabilities: with drafts, vLLM 0.31's CPU build reports some that are nats off (docs/rollouts.md).
     assert len(column(found, DIFFERENCE)) == 3
 
 
