@@ -23,7 +23,7 @@ demo: $(BIN)/markscheme
 $(VENV)/.test-stamp: $(BIN)/markscheme $(FULL)
 	$(PIP) install 'pip>=25.1'
 	$(PIP) install -c $(FULL) torch
-	$(PIP) install -c $(FULL) -e '.[train,bench,serve]' --group dev
+	$(PIP) install -c $(FULL) -e '.[train,bench,serve,ray]' --group dev
 	touch $@
 
 # A process a processor; the tests of a file stay together, since they share what is dear to make.
