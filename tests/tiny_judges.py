@@ -120,11 +120,15 @@ def mistral_tokenizer(template: str | None = None) -> PreTrainedTokenizerFast:
     return _wrap(placed, template, bos="<s>", eos="</s>", pad=None, unk="<unk>")
 
 
-def save_qwen_prm(folder: Path) -> Path:
+def save_qwen_prm(folder: Path, hidden: int = 16) -> Path:
     """Qwen2.5-Math-PRM: the causal model's weights, ``lm_head`` among them, and ``score.0``, ``score.2``."""
     torch.manual_seed(0)
-    config = qwen_config()
-    weights = {**_weights(Qwen2ForCausalLM(config)), **_linear("score.0", 16, 16), **_linear("score.2", 16, 2)}
+    config = qwen_config(hidden)
+    weights = {
+        **_weights(Qwen2ForCausalLM(config)),
+        **_linear("score.0", hidden, hidden),
+        **_linear("score.2", hidden, 2),
+    }
     return save(folder, config, weights, "Qwen2ForProcessRewardModel", qwen_tokenizer(), "qwen2")
 
 
@@ -194,11 +198,11 @@ def save_causal(folder: Path, kind: str, seed: int = 0) -> Path:
     return folder
 
 
-def qwen_config(**more: Any) -> Qwen2Config:
+def qwen_config(hidden: int = 16, **more: Any) -> Qwen2Config:
     """Qwen2.5-Math's vocabulary, all else tiny."""
     return Qwen2Config(
         vocab_size=152064,
-        hidden_size=16,
+        hidden_size=hidden,
         intermediate_size=32,
         num_hidden_layers=2,
         num_attention_heads=2,

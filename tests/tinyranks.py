@@ -26,10 +26,25 @@ def unequal(completion_ids: list[list[int]], number: list[int], **_: Any) -> lis
     return [sum(ids) % 7 / 6 if n < 2 else 0.7 for ids, n in zip(completion_ids, number, strict=True)]
 
 
+def some_dead(completion_ids: list[list[int]], number: list[int], log_extra: Any, **_: Any) -> list[float]:
+    """Of eight questions, those with 0, 1, 4 and 6 have groups that do not differ."""
+    log_extra("number", list(number))
+    return [0.7 if n in (0, 1, 4, 6) else sum(ids) % 7 / 6 for ids, n in zip(completion_ids, number, strict=True)]
+
+
 ARMS: dict[str, dict[str, Any]] = {
     "process": {"supervision": "process", "num_generations": 8},
     "both": {"supervision": "both", "num_generations": 8, "loss_type": "grpo"},
     "first_error": {"supervision": "process", "credit": "first_error", "num_generations": 8},
+    "overlapped": {"supervision": "both", "num_generations": 8, "loss_type": "grpo", "overlap_rewards": "all"},
+    "refilled": {
+        "supervision": "both",
+        "num_generations": 8,
+        "reward_funcs": some_dead,
+        "refill_rounds": 4,
+        "overlap_rewards": "all",
+        "seed": 3,
+    },
     "culled grpo": {"cull_zero_variance": True, "loss_type": "grpo", "reward_funcs": unequal},
     "culled dapo": {"cull_zero_variance": True, "loss_type": "dapo", "reward_funcs": unequal},
     "culled dr_grpo": {"cull_zero_variance": True, "loss_type": "dr_grpo", "reward_funcs": unequal},
@@ -73,6 +88,10 @@ def arm(policy: Path, folder: Path, given: dict[str, Any]) -> dict[str, Any]:
         "world": trainer.accelerator.num_processes,
         "advantages": seen,
         "logged": list(trainer._logs["advantages"]),
+        "prompts": list(trainer._logs["prompt"]),
+        "numbers": list(trainer._logs["extra"].get("number", [])),
+        "refilled": {k: v for k, v in trainer.state.log_history[0].items() if k.startswith("refill/")},
+        "generated": trainer.state.log_history[0]["num_tokens"],
         "change": after - before,
         "culled": trainer.state.log_history[0].get("groups/culled_frac"),
         "count": trainer.state.log_history[0]["steps/count"],
@@ -92,8 +111,10 @@ def with_trls_loss(*arguments: Any) -> dict[str, Any]:
 def taken_up(policy: Path, folder: Path) -> dict[str, Any]:
     """The losses of a run of four steps, and of the same taken up after the third, between two generations."""
     given = {
-        "supervision": "process",
+        "supervision": "both",
         "step_reward_func": every_third,
+        "reward_funcs": some_dead,
+        "refill_rounds": 1,
         "max_completion_length": 4,
         "per_device_train_batch_size": 4,
         "steps_per_generation": 2,

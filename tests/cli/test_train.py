@@ -28,11 +28,11 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 def test_options_are_passed_on(run: Run, launched: list[list[str]]) -> None:
     run("train", "--config", "r.yaml", "--learning_rate", "1e-5", "--max_steps", "-1", "--reward_funcs", "math", "code")
-    run("train", "--model_name_or_path=m", "--resume", "--dry-run")
+    run("train", "--model_name_or_path=m", "--resume", "--dry-run", "--server-command")
     run("train", "--fields")
     assert launched[0][-2:] == ["--config", "r.yaml"]
     assert launched[0][:-2] == "--learning_rate 1e-5 --max_steps -1 --reward_funcs math code".split()
-    assert launched[1] == ["--model_name_or_path=m", "--resume", "--dry-run"]
+    assert launched[1] == ["--model_name_or_path=m", "--resume", "--dry-run", "--server-command"]
     assert launched[2] == ["--fields"]
 
 

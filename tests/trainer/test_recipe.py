@@ -127,7 +127,7 @@ def test_every_field_takes_its_own_default_from_a_file() -> None:
             "num_generations: 5\nper_device_train_batch_size: 8",
             r"settings: generation_batch_size \(8\) must be divisible",
         ),
-        ("preset: best", r"no preset 'best'; there are 'deepseekmath' and 'dr_grpo'"),
+        ("preset: best", r"no preset 'best'; there are 'dapo', 'deepseekmath', 'dr_grpo'"),
         ("supervision: process\nloss_type: luspo", r"weighs whole sequences"),
     ],
 )

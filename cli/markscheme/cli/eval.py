@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from markscheme.cli import sampling
+from markscheme.cli.choosing import Aggregation, Choice
 from markscheme.cli.options import (
     BadGoldOption,
     CompletionFieldOption,
@@ -57,6 +58,15 @@ def evaluate(
     dtype: sampling.DTypeOption = "auto",
     batch_size: sampling.BatchOption = 16,
     engine: sampling.EngineOption = None,
+    prm: Annotated[
+        str | None,
+        typer.Option(metavar="JUDGE", help="Best of n by this judge of steps: a checkpoint, or a file of its scores."),
+    ] = None,
+    prm_format: Annotated[str, typer.Option(help="The checkpoint's format; auto tells by its files.")] = "auto",
+    aggregation: Annotated[Aggregation, typer.Option(help="Makes one score of a sample's steps, with --prm.")] = "min",
+    separator: Annotated[
+        str, typer.Option(help=r'What parts the steps of a sample, with --prm; \n is a newline, "steps": "Step k:".')
+    ] = r"\n\n",
     out: OutOption = None,
     report: ReportOption = None,
     reading: ReadingOption = "auto",
@@ -69,13 +79,17 @@ def evaluate(
     on_bad_gold: BadGoldOption = "error",
     fresh: FreshOption = False,
 ) -> None:
-    """Grade completions on GSM8K or MATH-500, of a file or drawn from a model: accuracy, pass@k and maj@n."""
+    """Grade completions on GSM8K or MATH-500, of a file or drawn from a model: accuracy, pass@k, maj@n, best of n."""
     from markscheme.cli import run
     from markscheme.cli.terminal import errors_shown
     from markscheme.verifiers.errors import DataError
     from markscheme.verifiers.grading import Setup
 
     with errors_shown():
+        choice = None
+        if prm is not None:
+            choice = Choice(prm, prm_format, aggregation, separator.replace(r"\n", "\n"), out, fresh)
+            choice.check(samples if model is not None else None)
         if model is not None:
             drawn = sampling.job(
                 suite, data, model, backend,
@@ -87,6 +101,7 @@ def evaluate(
             )  # fmt: skip
             completions = completions or drawn.cached()
             drawn.run(completions, fresh=fresh)
+            del drawn  # a model or an engine, and with it the memory that the judge may need
         elif completions is None:
             raise DataError("expected completions to grade: pass --completions FILE, or --model NAME to draw them")
         joiner = _joiner(suite, data, precision, completion_field, limit)
@@ -97,6 +112,9 @@ def evaluate(
         graded = job.judge()
         groups = by_problem(graded)
         figures = [("problems", str(len(groups))), *sampled_figures(groups, job.setup)]
+        if choice is not None:
+            figures += choice.figures(groups)
+            job.notes += choice.notes
         accuracy, title = run.accuracy_of(groups), f"{suite}: {completions.name}"
         job.conclude(title, graded, accuracy, page=report, fail_under=fail_under, figures=figures)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from markscheme.cli.bulk import AddressOption, EngineOption, ShardRowsOption, ray_options
 from markscheme.cli.options import (
     BadGoldOption,
     CompletionFieldOption,
@@ -49,6 +50,9 @@ def grade(
     thinking: ThinkingOption = False,
     on_bad_gold: BadGoldOption = "error",
     fresh: FreshOption = False,
+    engine: EngineOption = "local",
+    ray_address: AddressOption = None,
+    shard_rows: ShardRowsOption = None,
 ) -> None:
     """Grade completions, and print the outcomes, the accuracy and the commonest reasons."""
     from markscheme.cli import run
@@ -58,8 +62,9 @@ def grade(
 
     make = _maker(gold_field, completion_field, form, Policy(percent=percent, precision=precision))
     with errors_shown():
+        cluster = ray_options(engine, ray_address, out, workers=workers, shard_rows=shard_rows)
         tasks, problem = run.read_tasks(file, make)
-        job = run.Run(file, tasks, Setup(reading, deadline, thinking), workers, out, fresh, problem)
+        job = run.Run(file, tasks, Setup(reading, deadline, thinking), workers, out, fresh, problem, ray=cluster)
         job.tasks = run.check_golds(tasks, on_bad_gold, job.notes)
         graded = job.judge()
         accuracy = run.accuracy_of([[item] for item in graded])

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from markscheme.cli.bulk import AddressOption, EngineOption, ShardRowsOption, ray_options
 from markscheme.cli.options import FailUnderOption, FreshOption, LevelOption, OutOption, ReportOption
 
 
@@ -29,6 +30,9 @@ def judge(
     ] = "all",
     fail_under: FailUnderOption = None,
     fresh: FreshOption = False,
+    engine: EngineOption = "local",
+    ray_address: AddressOption = None,
+    shard_rows: ShardRowsOption = None,
 ) -> None:
     """Judge programs in a sandbox: outcomes, accuracy, and pass@k where problems have several solutions."""
     from markscheme.cli.options import level_of
@@ -40,12 +44,15 @@ def judge(
     from markscheme.verifiers.grading import Setup
 
     with errors_shown():
+        cluster = ray_options(engine, ray_address, out, workers=workers or 0, shard_rows=shard_rows)
         known = read_problems(problems)
         tasks, problem = read_solutions(solutions, known)
         limits = Limits(cpu_seconds=cpu_seconds, memory_bytes=memory_mb * 2**20)
-        with CodeVerifier(level=level_of(level), workers=workers, limits=limits, score=score) as verifier:
+        jails = 1 if cluster else workers  # on a cluster each worker has a jail of its own, and this process none
+        with CodeVerifier(level=level_of(level), workers=jails, limits=limits, score=score) as verifier:
+            count = 0 if cluster else verifier.sandbox.workers
             job = ProgramRun(
-                solutions, tasks, Setup(), verifier.sandbox.workers, out, fresh, problem,
+                solutions, tasks, Setup(), count, out, fresh, problem, ray=cluster,
                 problems=problems, known=known, verifier=verifier, settings=(level, limits.model_dump(), score),
             )  # fmt: skip
             graded = job.judge()

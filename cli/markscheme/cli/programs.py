@@ -9,18 +9,21 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from markscheme.cli.report import PROGRAMS, ReportRow, Words
-from markscheme.cli.run import Graded, Run, name_of, read_tasks
+from markscheme.cli.run import Graded, Ledger, Run, name_of, read_tasks
 from markscheme.verifiers.code.cases import AssertTests, CallCase, Cases, UnitTests, parse_cases
 from markscheme.verifiers.code.results import ProgramVerdict
 from markscheme.verifiers.code.verifier import CodeVerifier
 from markscheme.verifiers.errors import DataError
 from markscheme.verifiers.jsonl import Row, read_rows
-from markscheme.verifiers.records import LineFile, fingerprint
+from markscheme.verifiers.records import fingerprint
 from markscheme.verifiers.tasks import Task
 from markscheme.verifiers.verdict import Verdict
+
+if TYPE_CHECKING:
+    from markscheme.verifiers.bulk import Work
 
 SOLUTION_FIELDS = ("solution", "completion", "response", "code")
 """Where a row's program is looked for; the first that is there counts."""
@@ -131,14 +134,22 @@ class ProgramRun(Run):
     def _judged(self, task: Task) -> ProgramVerdict:
         return self.verifier.verify(task.completion, self._problem(task).cases)
 
-    def _file(self) -> LineFile[Any]:
+    def _work(self) -> Work:
+        from markscheme.verifiers.bulk import ProgramWork
+
+        return ProgramWork(self.verifier)
+
+    def _pack(self, task: Task) -> object:
+        return task.completion, self._problem(task).cases
+
+    def _ledger(self) -> Ledger:
         for source in (self.source, self.problems):
             self.refuse_as_output(source)
         digests = {
             task.row: fingerprint(task.completion, self._problem(task).source, list(task.keys.items()), *self.settings)
             for task in self.tasks
         }
-        return LineFile(self.out or Path(), digests, ProgramVerdict, fresh=self.fresh)
+        return Ledger(digests, ProgramVerdict)
 
     def figures(self, graded: Sequence[Graded]) -> list[tuple[str, str]]:
         """The levels that programs ran at, the mean score where it is not the accuracy, and verdicts of low trust."""

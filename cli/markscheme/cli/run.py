@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import typer
 
+from markscheme.cli.progress import bar
 from markscheme.cli.report import ANSWERS, Report, ReportRow, Words, write_report
 from markscheme.cli.terminal import EXIT_STOPPED, clip, console, safe, table
 from markscheme.verifiers.errors import DataError, GoldError, WorkerError
 from markscheme.verifiers.golds import load_golds
 from markscheme.verifiers.grading import Setup, grade
 from markscheme.verifiers.jsonl import Row, read_rows
-from markscheme.verifiers.records import LineFile, VerdictFile
+from markscheme.verifiers.records import LineFile, digest
 from markscheme.verifiers.statistics import clustered_interval
 from markscheme.verifiers.tasks import Task
 from markscheme.verifiers.verdict import Outcome, Verdict
+
+if TYPE_CHECKING:
+    from markscheme.verifiers.bulk import RayOptions, Work
 
 BadGold = Literal["error", "skip"]
 COMMONEST = 8
@@ -32,6 +36,13 @@ class Graded(NamedTuple):
 
     task: Task
     verdict: Verdict
+
+
+class Ledger(NamedTuple):
+    """What tells the verdicts of one run: the fingerprint of what each follows from, by row, and their kind."""
+
+    digests: dict[int, str]
+    kind: type[Any]
 
 
 @dataclass(slots=True)
@@ -47,6 +58,7 @@ class Run:
         fresh: start that file over.
         problem: what is wrong with the line at which reading stopped; raised at the end, when all before it is done.
         notes: sentences for the table's foot and the report.
+        ray: the cluster that judges; None: this machine.
     """
 
     source: Path
@@ -57,6 +69,7 @@ class Run:
     fresh: bool = False
     problem: DataError | None = None
     notes: list[str] = field(default_factory=list)
+    ray: RayOptions | None = None
 
     def judge(self) -> list[Graded]:
         """Judge what is not judged yet, under a progress bar on stderr.
@@ -64,20 +77,23 @@ class Run:
         Raises:
             DataError: the file of verdicts belongs to something else.
             WorkerError: a process died; what is graded stays written.
+            ClusterError: the cluster cannot be reached or used; what is graded stays written.
         """
+        if self.ray is not None:
+            return self._judge_on(self.ray)
         with ExitStack() as stack:
-            file = stack.enter_context(self._file()) if self.out is not None else None
+            file = stack.enter_context(self._file(self.out)) if self.out is not None else None
             verdicts = dict(file.done) if file is not None else {}
             todo = [task for task in self.tasks if task.row not in verdicts]
             if verdicts:
                 self.notes.append(f"{counted(len(verdicts))} taken from an earlier run of this command.")
-            advance = stack.enter_context(_Bar(len(self.tasks), len(verdicts)))
+            advance = stack.enter_context(bar("grading", len(self.tasks), len(verdicts)))
             try:
                 for task, verdict in zip(todo, self._verdicts(todo), strict=True):
                     if file is not None:
                         file.append(task, verdict)
                     verdicts[task.row] = verdict
-                    advance()
+                    advance(1)
             except KeyboardInterrupt:
                 stack.close()
                 typer.echo(f"\nstopped: {self._kept(len(verdicts))}", err=True)
@@ -85,6 +101,18 @@ class Run:
             except WorkerError as error:
                 raise WorkerError(f"{error}\n{self._kept(len(verdicts))}") from None
         return [Graded(task, verdicts[task.row]) for task in self.tasks]
+
+    def _judge_on(self, cluster: RayOptions) -> list[Graded]:
+        """`judge`, by a cluster."""
+        from markscheme.cli.bulk import judge_in_shards
+        from markscheme.verifiers.bulk import Shards
+
+        ledger = self._ledger()
+        shards = Shards(self.out or Path(), ledger.digests, ledger.kind, fresh=self.fresh)
+        if shards.done:
+            self.notes.append(f"{counted(len(shards.done))} taken from an earlier run of this command.")
+        found = judge_in_shards("grading", shards, self.tasks, self._work(), self._pack, cluster, self.notes)
+        return [Graded(task, found[task.row]) for task in self.tasks]
 
     def conclude(
         self,
@@ -117,9 +145,23 @@ class Run:
         """Judge tasks; verdicts in their order, each as soon as it is there."""
         return grade(todo, self.setup, self.workers)
 
-    def _file(self) -> LineFile[Any]:
+    def _file(self, out: Path) -> LineFile[Any]:
+        ledger = self._ledger()
+        return LineFile(out, ledger.digests, ledger.kind, fresh=self.fresh)
+
+    def _ledger(self) -> Ledger:
+        """What the file of verdicts holds. Raises DataError where -o names an input."""
         self.refuse_as_output(self.source)
-        return VerdictFile(self.out or Path(), self.tasks, self.setup, fresh=self.fresh)
+        return Ledger({task.row: digest(task, self.setup) for task in self.tasks}, Verdict)
+
+    def _work(self) -> Work:
+        """What a worker of a cluster does, with what `_pack` makes of a task."""
+        from markscheme.verifiers.bulk import GradeWork
+
+        return GradeWork(self.setup)
+
+    def _pack(self, task: Task) -> object:
+        return replace(task, problem="")  # which no verdict follows from
 
     def refuse_as_output(self, source: Path) -> None:
         """Raise DataError where -o names an input."""
@@ -224,22 +266,3 @@ def name_of(task: Task) -> str:
     """What tables call a row: its id, or its number, and its sample."""
     identity = str(task.keys.get("id", task.row))
     return f"{identity} / {task.keys['sample']}" if "sample" in task.keys else identity
-
-
-class _Bar:
-    """A progress bar on stderr, which is only drawn on a terminal. Entering it gives the function that moves it on."""
-
-    def __init__(self, total: int, done: int) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        screen = console(stderr=True)
-        self._progress = Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
-        self._bar = self._progress.add_task("grading", total=total, completed=done)
-
-    def __enter__(self) -> Callable[[], None]:
-        self._progress.start()
-        return lambda: self._progress.advance(self._bar)
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()

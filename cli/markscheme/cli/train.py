@@ -18,6 +18,9 @@ def train(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Make all but the model; print settings, sizes and memory.")
     ] = False,
+    server_command: Annotated[
+        bool, typer.Option("--server-command", help="Print the command of the vLLM server that the recipe needs.")
+    ] = False,
     fields: Annotated[bool, typer.Option("--fields", help="List every field, its default and what it is.")] = False,
 ) -> None:
     """Train with GRPO: outcome rewards, step rewards, or both. Every field is an option too: --learning_rate 1e-6.
@@ -29,7 +32,7 @@ def train(
 
     arguments = [*context.args]
     arguments += [] if config is None else ["--config", str(config)]
-    flags = {"--resume": resume, "--dry-run": dry_run, "--fields": fields}
+    flags = {"--resume": resume, "--dry-run": dry_run, "--server-command": server_command, "--fields": fields}
     with errors_shown():
         try:
             from markscheme.trainer.launch import main

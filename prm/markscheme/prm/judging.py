@@ -52,6 +52,11 @@ class StepScores(BaseModel):
         return [math.nan if score is None else score for score in self.scores]
 
 
+def score_digests(solutions: Sequence[Solution], judge: str) -> dict[int, str]:
+    """Fingerprint what each solution's scores follow from, by row; ``judge`` as `ScoreFile` has it."""
+    return {one.row: fingerprint(judge, one.problem, list(one.steps)) for one in solutions}
+
+
 class ScoreFile(LineFile[StepScores]):
     """An output file of scores: a stopped run goes on from it; see `LineFile`.
 
@@ -63,8 +68,7 @@ class ScoreFile(LineFile[StepScores]):
     """
 
     def __init__(self, path: Path, solutions: Sequence[Solution], judge: str, *, fresh: bool = False) -> None:
-        digests = {one.row: fingerprint(judge, one.problem, list(one.steps)) for one in solutions}
-        super().__init__(path, digests, StepScores, fresh=fresh, noun="line of scores")
+        super().__init__(path, score_digests(solutions, judge), StepScores, fresh=fresh, noun="line of scores")
 
 
 def read_scores(path: Path, solutions: Sequence[Solution]) -> list[StepScores]:

@@ -2,65 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 
 from markscheme.benchmarks.rollouts import Generated, Prompt, Sampling
 from markscheme.benchmarks.rollouts.openai_backend import OpenAIBackend, ServerError
 from markscheme.verifiers.errors import DataError
+from openai_server import Server, serving
 
 pytest.importorskip("httpx", reason="needs httpx: pip install markscheme[bench]")
 
 
-class Server(ThreadingHTTPServer):
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.asked: list[dict[str, Any]] = []
-        self.statuses: list[int] = []
-        self.body: bytes | None = None
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1/"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append({"path": self.path, "key": self.headers.get("Authorization"), **body})
-        status = self.server.statuses.pop(0) if self.server.statuses else 200
-        choices = [
-            {"index": n, "finish_reason": "length" if n else "stop"}
-            | ({"message": {"content": f"m{n}"}} if "messages" in body else {"text": f"t{n}"})
-            for n in reversed(range(body["n"]))
-        ]
-        answer = {"choices": choices, "usage": {"completion_tokens": 10 * body["n"]}}
-        data = self.server.body or json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        return
-
-
 @pytest.fixture
 def server() -> Iterator[Server]:
-    made = Server()
-    thread = threading.Thread(target=made.serve_forever)
-    thread.start()
-    yield made
-    made.shutdown()
-    thread.join()
-    made.server_close()
+    with serving() as made:
+        yield made
 
 
 def backend(server: Server) -> OpenAIBackend:

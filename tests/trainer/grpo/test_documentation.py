@@ -1,35 +1,14 @@
-"""The page's example runs, on a tiny policy and two rows of data."""
+"""The page of the trainer names every setting of ours."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from tinytraining import MARKS, Dataset, trl
+from tinytraining import MARKS, trl
 
 pytestmark = MARKS
 
 PAGE = Path(__file__).parents[3] / "docs" / "trainer.md"
-TINY = (
-    "use_cpu=True, bf16=False, max_steps=1, per_device_train_batch_size=4, num_generations=2, report_to=[], "
-    "max_completion_length=6, gradient_checkpointing=False, disable_tqdm=True, save_strategy='no', "
-)
-
-
-def test_the_example(policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
-    rows = Dataset.from_dict({"question": ["1+1=", "2+2="], "answer": ["1+1=2\n#### 2", "#### 4"]})
-    monkeypatch.setattr("datasets.load_dataset", lambda *_, **__: rows)
-    code = code.replace("Qwen/Qwen2.5-0.5B-Instruct", str(policy)).replace(
-        'output_dir="run", ', f'output_dir="{tmp_path}", {TINY}'
-    )
-    assert TINY in code
-    names: dict[str, Any] = {}
-    exec(code, names)
-    assert names["trainer"].state.global_step == 1
 
 
 def test_every_setting_of_ours_stands_on_the_page() -> None:

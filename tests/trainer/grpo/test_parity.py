@@ -54,5 +54,10 @@ def test_what_is_logged_is_trls_and_more(policy: Path, tmp_path: Path) -> None:
     for mine, other in zip(ours, theirs, strict=True):
         shared = other.keys() - {"step_time"}
         assert {key: mine[key] for key in shared} == {key: other[key] for key in shared}
-        assert mine.keys() - other.keys() == {"groups/zero_variance_frac", "rewards/outcome/mean"}
+        assert mine.keys() - other.keys() == {
+            "groups/zero_variance_frac",
+            "rewards/outcome/mean",
+            "verification/hidden_frac",
+            "verification/seconds",
+        }
     assert our_advantages == their_advantages

@@ -56,7 +56,7 @@ def test_there_are_two_ranks(both: Any) -> None:
     assert [{arm["world"] for arm in of.values()} for of in both] == [{1}, {2}]
 
 
-@pytest.mark.parametrize("arm", ["process", "both", "first_error"])
+@pytest.mark.parametrize("arm", ["process", "both", "first_error", "overlapped", "refilled"])
 def test_groups_that_span_ranks_get_the_advantages_of_one_process(both: Any, arm: str) -> None:
     one, two = (of[arm] for of in both)
     assert len(one["advantages"]) == 24 and one["advantages"] == two["advantages"]
@@ -64,6 +64,21 @@ def test_groups_that_span_ranks_get_the_advantages_of_one_process(both: Any, arm
     assert one["count"] == two["count"] > 1
     assert one["change"].abs().max() > 1e-3
     assert float((one["change"] - two["change"]).abs().max()) < 1e-6
+
+
+def test_overlap_changes_nothing(both: Any) -> None:
+    for of in both:
+        assert of["overlapped"]["advantages"] == of["both"]["advantages"]
+        assert torch.equal(of["overlapped"]["change"], of["both"]["change"])
+
+
+def test_ranks_refill_in_as_many_rounds_from_the_same_prompts(both: Any) -> None:
+    one, two = (of["refilled"] for of in both)
+    for key in ("prompts", "numbers", "refilled", "generated"):
+        assert one[key] == two[key], key
+    assert one["refilled"]["refill/rounds"] == 3 and one["refilled"]["refill/live_frac"] == 1.0
+    assert [f"{int(n)}+{int(n)}=" for n in one["numbers"]] == one["prompts"]
+    assert not {0, 1, 4, 6} & {*one["numbers"]} and one["numbers"][16:] == [2] * 8
 
 
 @pytest.mark.parametrize("loss", LOSSES)

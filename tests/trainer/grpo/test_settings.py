@@ -12,10 +12,13 @@ import pytest
 
 from tinytraining import MARKS, build, every_third, questions, settings, trl, varied
 
-from markscheme.trainer import ProcessGRPOConfig, ProcessGRPOTrainer, compat, culling, grpo  # isort: skip
+from markscheme.trainer import ProcessGRPOConfig, ProcessGRPOTrainer, compat, culling, grpo, presets  # isort: skip
 from markscheme.verifiers.errors import TrainerConfigError, TRLMismatchError  # isort: skip
 
 pytestmark = MARKS
+
+
+NOT_OF_CULLING = {"supervision", "credit", "step_std", "min_tau", "refill_rounds", "refill_on"}
 
 
 def config(tmp_path: Path, **given: Any) -> ProcessGRPOConfig:
@@ -40,13 +43,29 @@ def test_presets_are_the_papers(tmp_path: Path) -> None:
     assert (smaller.gradient_accumulation_steps, smaller.beta) == (16, 0.0)
     dr = ProcessGRPOConfig.preset("dr_grpo", **base)
     assert (dr.loss_type, dr.scale_rewards, dr.beta, dr.std) == ("dr_grpo", "none", 0.0, "none")
-    with pytest.raises(TrainerConfigError, match="no preset 'ppo'; there are 'deepseekmath' and 'dr_grpo'"):
+    with pytest.raises(TrainerConfigError, match="no preset 'ppo'; there are 'dapo', 'deepseekmath', 'dr_grpo'"):
         ProcessGRPOConfig.preset("ppo", **base)  # type: ignore[arg-type]
+
+
+def test_the_preset_of_dapo_counts_its_steps_from_the_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = {"output_dir": str(tmp_path), "use_cpu": True, "bf16": False}
+    dapo = ProcessGRPOConfig.preset("dapo", **base)
+    assert (dapo.loss_type, dapo.epsilon, dapo.epsilon_high, dapo.beta) == ("dapo", 0.2, 0.28, 0.0)
+    assert (dapo.num_generations, dapo.max_completion_length, dapo.mask_truncated_completions) == (16, 20480, True)
+    assert (dapo.generation_batch_size, dapo.refill_rounds, dapo.refill_on) == (8192, 9, None)
+    assert (dapo.steps_per_generation, dapo.gradient_accumulation_steps, dapo.warmup_steps) == (512, 32, 320)
+    small = ProcessGRPOConfig.preset("dapo", per_device_train_batch_size=64, steps_per_generation=8, **base)
+    assert (small.gradient_accumulation_steps, small.steps_per_generation, small.warmup_steps) == (8, 8, 20)
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    assert presets.settings("dapo", {})["gradient_accumulation_steps"] == 8
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        ({"refill_rounds": -1}, "refill_rounds=-1: expected a number of rounds, or 0 for none"),
+        ({"refill_on": "varied"}, "refill_on='varied' does nothing without refill_rounds"),
+        ({"refill_rounds": 1, "supervision": "process"}, "the outcome has no part and such groups teach as much"),
         ({"supervision": "steps"}, "supervision='steps': expected one of 'outcome', 'process', 'both'"),
         ({"credit": "mean"}, "credit='mean': expected one of 'sum'"),
         ({"step_std": "batch"}, "step_std='batch': expected one of None, 'sample'"),
@@ -77,7 +96,7 @@ def test_presets_are_the_papers(tmp_path: Path) -> None:
     ids=lambda value: "-".join(map(str, value)) if isinstance(value, dict) else "",
 )
 def test_contradictions_are_refused_with_the_fix(tmp_path: Path, given: dict[str, Any], message: str) -> None:
-    culling = {} if given.keys() & {"supervision", "credit", "step_std", "min_tau"} else {"cull_zero_variance": True}
+    culling = {} if given.keys() & NOT_OF_CULLING else {"cull_zero_variance": True}
     with pytest.raises(TrainerConfigError, match=re.escape(message)):
         config(tmp_path, **given, **culling)
     if culling:

@@ -12,7 +12,7 @@ import pytest
 from tinytraining import MARKS, build, chats, every_third, losses, questions, scripted, varied
 
 torch = pytest.importorskip("torch")
-from markscheme.trainer import credit, grpo  # noqa: E402
+from markscheme.trainer import credit, reporting  # noqa: E402
 
 pytestmark = MARKS
 
@@ -259,7 +259,7 @@ def test_a_batch_whose_steps_have_no_reward_warns_once(
     def none(completion_ids: list[list[int]], **_: Any) -> Any:
         return [[(0, None)] for _ in completion_ids]
 
-    type(grpo.logger).warning_once.cache_clear()
+    type(reporting.logger).warning_once.cache_clear()
     trainer = build(policy, tmp_path, supervision="process", step_reward_func=none, rollout_func=scripted)
     trainer.train()
     assert losses(trainer) == [0.0, 0.0]

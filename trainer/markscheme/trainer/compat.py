@@ -10,10 +10,12 @@ TESTED = "1.14–1.16"
 """The releases of TRL that the trainer's tests pass on (`make test-matrix`)."""
 
 WRAPPED = {
+    "_generate": ("prompts",),
     "_calculate_rewards": ("inputs", "prompts", "completions", "completion_ids_list"),
     "_generate_and_score_completions": ("inputs",),
     "_compute_loss": ("model", "inputs"),
     "_load_optimizer_and_scheduler": ("checkpoint",),
+    "_prepare_inputs": ("generation_batch",),
     "_log_completion_extra": ("column", "values"),
     "_log_metric": ("name", "value"),
     "_save_rng_state": ("output_dir",),
@@ -21,9 +23,10 @@ WRAPPED = {
 """The methods that are wrapped or called, with their arguments."""
 
 READ = (
-    "_buffered_inputs _is_vlm _logs _metrics _step accelerator aux_loss_enabled environments loss_type "
-    "multi_objective_aggregation num_generations num_generations_eval num_iterations pad_to_multiple_of "
-    "reward_func_names reward_funcs reward_weights"
+    "_buffered_inputs _get_per_token_logps_and_entropies _is_vlm _logs _metrics _pending_extra_logs _pending_metrics "
+    "_step accelerator aux_loss_enabled environments loss_type multi_objective_aggregation num_generations "
+    "num_generations_eval num_iterations pad_to_multiple_of reward_func_names reward_funcs reward_weights tools "
+    "top_entropy_quantile"
 ).split()
 """The attributes of a constructed trainer that are read or set."""
 

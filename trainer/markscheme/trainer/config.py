@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 from torch import Tensor
 from trl import GRPOConfig
 
-from markscheme.trainer import credit
+from markscheme.trainer import credit, presets
 from markscheme.verifiers.errors import TrainerConfigError
 
 Supervision = Literal["outcome", "process", "both"]
 CreditForm = Literal["sum", "min", "delta", "clip", "first_error"]
 Std = Literal["sample", "population", "none"]
+OverlapRewards = Literal["known", "all", "none"]
 
 SEQUENCE_LOSSES = ("luspo", "vespo")
 """Losses with one weight a sequence: an advantage a token has no meaning there."""
-
-DEEPSEEKMATH_BATCH = 1024
-"""Completions an update in DeepSeekMath (arXiv 2402.03300, §4.2), which makes one update a generation."""
 
 
 @dataclass
@@ -94,6 +91,35 @@ class ProcessGRPOConfig(GRPOConfig):
             "`top_entropy_quantile` < 1, dropout or 'normalize_then_sum'."
         },
     )
+    batch_by_length: bool = field(
+        default=False,
+        metadata={
+            "help": "Sort completions by length into the micro-batches of an update, and cut each of these, and of the "
+            "chunks of the log-probability passes, to its longest: same gradient, less padding."
+        },
+    )
+    refill_rounds: int = field(
+        default=0,
+        metadata={
+            "help": "Dynamic sampling (DAPO): in up to so many rounds, fresh prompts replace the groups whose rewards "
+            "are all the same, before anything is learnt from the batch. 0 turns it off."
+        },
+    )
+    refill_on: str | None = field(
+        default=None,
+        metadata={
+            "help": "The reward function by which `refill_rounds` tells which groups are all the same, such as "
+            "correctness beside a length penalty. Default: the weighted sum of all."
+        },
+    )
+    overlap_rewards: OverlapRewards = field(
+        default="known",
+        metadata={
+            "help": "Which reward functions run beside the log-probability passes, in threads, from the moment that "
+            "completions exist: 'known' (those that say any_thread = True, as ours do, and async ones), 'all' (every "
+            "one that does not say any_thread = False) or 'none'."
+        },
+    )
     use_bias_correction_kl: bool = field(
         default=False,
         metadata={"help": "Multiply the KL term by the importance ratio (TRL's default). The paper's k3 does not."},
@@ -103,6 +129,7 @@ class ProcessGRPOConfig(GRPOConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check_choices()
+        self._check_refilling()
         if self.uses_steps:
             self._check_process()
         if self.cull_zero_variance and not self.cull_inexact:
@@ -153,46 +180,45 @@ class ProcessGRPOConfig(GRPOConfig):
         return process - credit.step_count_baseline(process, *steps) if self.step_baseline else process
 
     @classmethod
-    def preset(cls, name: Literal["deepseekmath", "dr_grpo"], **overrides: Any) -> Self:
+    def preset(cls, name: presets.Preset, **overrides: Any) -> Self:
         """The settings of a paper; ``overrides`` win.
 
         ``deepseekmath`` (arXiv 2402.03300, §4.2): 64 completions a prompt, 1024 completions an update and one update a
         generation, at most 1024 tokens, learning rate 1e-6, β = 0.04 with k3, a mean over each completion's tokens. Say
         ``supervision="process"`` for its process form. ``dr_grpo`` (arXiv 2503.20783): no division by length or by the
-        standard deviation, β = 0.
+        standard deviation, β = 0. ``dapo`` (arXiv 2503.14476, §4.1): clip-higher, a mean over the batch's tokens, no
+        KL, truncated completions masked, up to nine rounds of dynamic sampling, 16 completions for each of 512 prompts
+        a generation, 512 completions an update, at most 20480 tokens. Its length penalty is a reward function of TRL's:
+        ``get_soft_overlong_punishment(20480, 4096)``; name the other in ``refill_on``.
 
         Raises:
             TrainerConfigError: there is no preset of that name.
         """
-        if name == "dr_grpo":
-            return cls(**{"loss_type": "dr_grpo", "scale_rewards": "none", "beta": 0.0, **overrides})
-        if name != "deepseekmath":
-            raise TrainerConfigError(f"no preset {name!r}; there are 'deepseekmath' and 'dr_grpo'")
-        paper: dict[str, Any] = {
-            "loss_type": "grpo",
-            "scale_rewards": "group",
-            "beta": 0.04,
-            "num_iterations": 1,
-            "num_generations": 64,
-            "max_completion_length": 1024,
-            "learning_rate": 1e-6,
-            "per_device_train_batch_size": 16,
-        }
-        settings = {**paper, **overrides}
-        rows = settings["per_device_train_batch_size"] * int(os.environ.get("WORLD_SIZE", "1"))
-        settings.setdefault("gradient_accumulation_steps", max(1, DEEPSEEKMATH_BATCH // rows))
-        return cls(**settings)
+        return cls(**presets.settings(name, overrides))
 
     def _check_choices(self) -> None:
         for name, choices in (
             ("supervision", Supervision.__args__),  # type: ignore[attr-defined]
             ("credit", CreditForm.__args__),  # type: ignore[attr-defined]
             ("step_std", (None, *Std.__args__)),  # type: ignore[attr-defined]
+            ("overlap_rewards", OverlapRewards.__args__),  # type: ignore[attr-defined]
         ):
             if (value := getattr(self, name)) not in choices:
                 raise TrainerConfigError(f"{name}={value!r}: expected one of {', '.join(map(repr, choices))}")
         if self.min_tau <= 0:
             raise TrainerConfigError(f"min_tau={self.min_tau}: a temperature is above 0; PURE takes 0.1")
+
+    def _check_refilling(self) -> None:
+        if self.refill_rounds < 0:
+            raise TrainerConfigError(f"refill_rounds={self.refill_rounds}: expected a number of rounds, or 0 for none")
+        if self.refill_on is not None and not self.refill_rounds:
+            raise TrainerConfigError(f"refill_on={self.refill_on!r} does nothing without refill_rounds: set both.")
+        if self.refill_rounds and self.supervision == "process" and self.credit != "first_error":
+            raise TrainerConfigError(
+                f"refill_rounds={self.refill_rounds} replaces groups whose outcome rewards are all the same, but under "
+                f"supervision='process' with credit={self.credit!r} the outcome has no part and such groups teach as "
+                "much as others. Set refill_rounds=0, supervision='both', or credit='first_error'."
+            )
 
     def _check_process(self) -> None:
         level = f"importance_sampling_level={self.importance_sampling_level!r}"

@@ -7,24 +7,19 @@ steps in the place of the advantages (TRL's loss takes one for every token) and 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
-from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import torch
-from accelerate.logging import get_logger
-from accelerate.utils import gather_object, send_to_device
+from accelerate.utils import gather_object
 from torch import Tensor, nn
 from trl import GRPOConfig, GRPOTrainer
 
-from markscheme.trainer import compat, credit, culling
+from markscheme.trainer import compat, credit, culling, generations, lengths, refill, reporting
 from markscheme.trainer.collect import Steps, check_groups, check_model_rewards, collect_step_rewards, named
 from markscheme.trainer.config import ProcessGRPOConfig
+from markscheme.trainer.overlap import Overlap
 from markscheme.verifiers.errors import TrainerConfigError
-
-logger = get_logger(__name__)
 
 
 class ProcessGRPOTrainer(GRPOTrainer):
@@ -46,6 +41,7 @@ class ProcessGRPOTrainer(GRPOTrainer):
     """
 
     reward_funcs: list[Any]
+    _buffered_inputs: list[dict[str, Any]] | None
 
     def __init__(
         self,
@@ -59,6 +55,10 @@ class ProcessGRPOTrainer(GRPOTrainer):
         compat.check_methods(GRPOTrainer)
         self.credit_args = args if isinstance(args, ProcessGRPOConfig) else None
         self.step_reward_func = step_reward_func
+        self._overlap: Overlap | None = None
+        self._batch: refill.Batch | None = None
+        self._prompts: refill.Prompts | None = None
+        self._by_length = self.credit_args is not None and self.credit_args.batch_by_length
         if self.credit_args is None and step_reward_func is not None:
             raise TrainerConfigError("step_reward_func needs a ProcessGRPOConfig: a GRPOConfig leaves TRL as it is.")
         if self.credit_args is not None and self.credit_args.uses_steps and step_reward_func is None:
@@ -70,6 +70,40 @@ class ProcessGRPOTrainer(GRPOTrainer):
         compat.check_attributes(self)
         if self.credit_args is not None and self.credit_args.cull_zero_variance:
             culling.check_model(self, inexact=self.credit_args.cull_inexact)
+        if self.credit_args is not None and self.credit_args.refill_rounds:
+            self._prompts = refill.check(self)
+        if self._by_length:
+            lengths.check(self)
+
+    # -- generation ---------------------------------------------------------------------------------------------------
+
+    def _generate(self, prompts: list[Any]) -> Any:
+        """What TRL generates; the functions that need no more than that start now."""
+        if self._batch is not None:
+            return self._batch.made
+        made = super()._generate(prompts)
+        if self._overlap is not None:
+            self._overlap.start([*self.reward_funcs, self.step_reward_func], prompts, made)
+        return made
+
+    def _prepare_inputs(self, generation_batch: Any) -> Any:
+        """TRL's micro-batch; those of a new generation with rows of like length together, if asked for."""
+        before = self._buffered_inputs
+        inputs = super()._prepare_inputs(generation_batch)
+        if self._by_length and self._buffered_inputs is not before:
+            self._buffered_inputs = lengths.arranged(self)
+            inputs = self._buffered_inputs[self._step % self.args.steps_per_generation]
+        return inputs
+
+    def _get_per_token_logps_and_entropies(self, model: Any, *batch: Any, **more: Any) -> Any:
+        """TRL's log-probabilities; those without gradient of chunks that are cut to their length, if asked for."""
+        passes = super()._get_per_token_logps_and_entropies
+        if not self._by_length or torch.is_grad_enabled() or more.get("batch_size") is None:
+            return passes(model, *batch, **more)
+        return lengths.cut_passes(passes, self.pad_to_multiple_of, model, *batch, **more)
+
+    def _collector(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return function if self._overlap is None else self._overlap.collector(function)
 
     # -- rewards ------------------------------------------------------------------------------------------------------
 
@@ -83,10 +117,13 @@ class ProcessGRPOTrainer(GRPOTrainer):
         """TRL's rewards (B, functions) of all ranks; the steps of all ranks are kept beside them."""
         if self.credit_args is None:
             return super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        if self._batch is not None:
+            self._scored = self._batch.rewards, self._batch.steps
+            return self._batch.rewards
         check_groups(len(prompts), len(completions), self._group_size, self.accelerator.num_processes)
         functions = self.reward_funcs
         self.reward_funcs = [
-            f if isinstance(f, nn.Module) else named(f, name, finite=True)
+            f if isinstance(f, nn.Module) else named(self._collector(f), name, finite=True)
             for f, name in zip(functions, self.reward_func_names, strict=True)
         ]
         try:
@@ -106,7 +143,9 @@ class ProcessGRPOTrainer(GRPOTrainer):
         batch = {"prompts": prompts, "completions": completions, "completion_ids": completion_ids}
         batch |= {"environments": self.environments} if self.environments is not None else {}
         extra = {"trainer_state": self.state, "log_extra": self._log_completion_extra, "log_metric": self._log_metric}
-        steps = collect_step_rewards(self.step_reward_func, inputs, **batch, **extra)
+        source = self.step_reward_func
+        source = source if isinstance(source, str) else self._collector(source)
+        steps = collect_step_rewards(source, inputs, **batch, **extra)
         # As JSON: loggers' tables want one type a column, and these lists are ragged.
         self._log_completion_extra("step_count", [len(s.ends) for s in steps])
         self._log_completion_extra("step_ends", [json.dumps(s.ends) for s in steps])
@@ -118,16 +157,16 @@ class ProcessGRPOTrainer(GRPOTrainer):
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         """TRL's batch, its advantages replaced: (B, T) where steps count, exact 0 for groups without a difference."""
-        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if (args := self.credit_args) is None:
-            return output
+            return super()._generate_and_score_completions(inputs)
+        with Overlap(self, args.overlap_rewards, inputs) as overlap:
+            with refill.settled(self, overlap, inputs) as chosen:
+                output: dict[str, Any] = super()._generate_and_score_completions(chosen)
+            overlap.log()
         rewards_per_func, steps = self._scored
         rewards = self._weighted(rewards_per_func)
-        # Normalised one by one before they are summed, unequal rewards of one sum do teach.
-        apart = self.multi_objective_aggregation == "normalize_then_sum"
-        columns = [*rewards_per_func.T] if apart else [rewards]
-        dead = torch.stack([credit.zero_variance_groups(one, self._group_size) for one in columns]).all(0)
-        self._log_groups(rewards, dead, steps)
+        dead = self._dead_groups(rewards_per_func)
+        reporting.log_groups(self, rewards, dead, steps)
         advantages: Tensor = output["advantages"]  # (B,)
         if args.zeroes_dead_groups:
             local = dead.repeat_interleave(self._group_size)[self._rank_slice(len(advantages))]
@@ -136,7 +175,7 @@ class ProcessGRPOTrainer(GRPOTrainer):
             advantages = self._with_steps(args, advantages, rewards, steps or [], culling.loss_mask(output))
         if advantages is not output["advantages"]:
             output["advantages"] = advantages
-            self._relog_advantages(advantages, culling.loss_mask(output), steps)
+            reporting.relog_advantages(self, advantages, culling.loss_mask(output), steps)
         return output
 
     def _with_steps(
@@ -169,37 +208,12 @@ class ProcessGRPOTrainer(GRPOTrainer):
         rewards = (rewards_per_func * self.reward_weights.to(rewards_per_func)).nansum(dim=1)
         return rewards.masked_fill(rewards_per_func.isnan().all(dim=1), torch.nan)
 
-    # -- logs ---------------------------------------------------------------------------------------------------------
-
-    def _log_groups(self, rewards: Tensor, dead: Tensor, steps: list[Steps] | None) -> None:
-        log = self._metrics["train" if self.model.training else "eval"]
-        log["groups/zero_variance_frac"].append(dead.float().mean().item())
-        log["rewards/outcome/mean"].append(rewards.nanmean().item())
-        if steps is None:
-            return
-        scored = [r for s in steps for r in s.rewards if r is not None]
-        spans = [end - before for s in steps for before, end in zip([-1, *s.ends], s.ends, strict=False)]
-        if not scored:
-            logger.warning_once("No step of a whole batch has a reward: process supervision teaches nothing there.")
-        log["rewards/process/mean"].append(fmean(scored) if scored else math.nan)
-        log["steps/count"].append(fmean(len(s.ends) for s in steps))
-        log["steps/length"].append(fmean(spans) if spans else math.nan)
-        log["steps/unscored_frac"].append(fmean(all(r is None for r in s.rewards) for s in steps))
-
-    def _relog_advantages(self, advantages: Tensor, mask: Tensor, steps: list[Steps] | None) -> None:
-        """Put these advantages, a token-wise one as its mean, where TRL logged its own."""
-        by_token = advantages.view(len(mask), -1).expand(mask.shape)
-        means = (by_token * mask).sum(1) / mask.sum(1).clamp(min=1) if advantages.dim() > 1 else advantages
-        log, new = self._logs["advantages"], self.accelerator.gather(means).tolist()
-        for _ in range(min(len(new), len(log))):
-            log.pop()
-        log.extend(new)
-        if steps is not None:
-            own = steps[self._rank_slice(len(mask))]
-            rows = [
-                json.dumps([round(a, 4) for a in row[s.ends].tolist()]) for row, s in zip(by_token, own, strict=True)
-            ]
-            self._logs["extra"]["step_advantages"].extend(gather_object(rows))
+    def _dead_groups(self, rewards_per_func: Tensor) -> Tensor:
+        """The groups (groups,) of all ranks whose rewards teach nothing."""
+        # Normalised one by one before they are summed, unequal rewards of one sum do teach.
+        apart = self.multi_objective_aggregation == "normalize_then_sum"
+        columns = [*rewards_per_func.T] if apart else [self._weighted(rewards_per_func)]
+        return torch.stack([credit.zero_variance_groups(one, self._group_size) for one in columns]).all(0)
 
     # -- loss ---------------------------------------------------------------------------------------------------------
 
@@ -218,41 +232,11 @@ class ProcessGRPOTrainer(GRPOTrainer):
     # -- checkpoints --------------------------------------------------------------------------------------------------
 
     def _save_rng_state(self, output_dir: str) -> None:
-        """Save the generations in use too: without them a run resumes exactly only where the next ones are due."""
         super()._save_rng_state(output_dir)
         if self.credit_args is not None:
-            due = self._step % self._generate_every == 0
-            buffer = None if due else self._buffered_inputs
-            torch.save({"step": self._step, "layout": self._layout, "buffer": buffer}, self._buffer_file(output_dir))
+            generations.save(self, output_dir)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
-        if self.credit_args is None or checkpoint is None:
-            return
-        file = self._buffer_file(checkpoint)
-        device = self.accelerator.device
-        saved = torch.load(file, map_location="cpu", weights_only=True) if file.is_file() else {}
-        fits = torch.tensor(int(saved.get("layout") == self._layout), device=device)
-        if self.accelerator.gather(fits).all():  # on every rank, or they would generate out of step
-            self._step, self._buffered_inputs = saved["step"], send_to_device(saved["buffer"], device)
-            return
-        between = self.state.global_step * self.args.gradient_accumulation_steps % self._generate_every > 0
-        if saved.get("buffer") is not None if saved else between:
-            logger.warning(
-                f"{checkpoint} lies between two generations and holds none of this layout (ranks, batch size, "
-                "steps_per_generation, num_iterations): new ones are made at once, and the losses will not be those of "
-                "an unbroken run."
-            )
-
-    @property
-    def _generate_every(self) -> int:
-        return int(self.args.steps_per_generation * self.num_iterations)
-
-    @property
-    def _layout(self) -> list[int]:
-        args = self.args
-        ranks, rows = self.accelerator.num_processes, args.per_device_train_batch_size
-        return [ranks, rows, args.steps_per_generation, self.num_iterations]
-
-    def _buffer_file(self, folder: str) -> Path:
-        return Path(folder, f"generations_{self.accelerator.process_index}.pt")
+        if self.credit_args is not None and checkpoint is not None:
+            generations.load(self, checkpoint)

@@ -12,6 +12,7 @@ from markscheme.trainer.config import ProcessGRPOConfig
 from markscheme.trainer.fields import FieldParser
 from markscheme.trainer.grpo import ProcessGRPOTrainer
 from markscheme.trainer.recipe import KINDS, Recipe, parse, take_option
+from markscheme.trainer.rollouts import Server, colocate_engine, server_command
 from markscheme.verifiers.errors import TrainerConfigError
 
 KEPT = "recipe.yaml"
@@ -19,12 +20,12 @@ KEPT = "recipe.yaml"
 
 
 def main(arguments: list[str]) -> None:
-    """Run ``--config recipe.yaml [--field value …] [--resume] [--dry-run] [--fields[=PART]]``.
+    """Run ``--config recipe.yaml [--field value …] [--resume] [--dry-run] [--server-command] [--fields[=PART]]``.
 
     Raises:
         MarkschemeError: something that the user can mend, with the fix.
     """
-    flags = {flag: flag in arguments for flag in ("--dry-run", "--resume", "--fields")}
+    flags = {flag: flag in arguments for flag in ("--dry-run", "--resume", "--fields", "--server-command")}
     rest = [argument for argument in arguments if argument not in flags]
     pattern = None
     if not flags["--fields"]:
@@ -35,6 +36,9 @@ def main(arguments: list[str]) -> None:
     if flags["--resume"]:
         rest += ["--resume_from_checkpoint", "auto"]
     recipe = parse(rest)
+    if flags["--server-command"]:
+        print(server_of(recipe).line())  # noqa: T201
+        return
     if flags["--dry-run"]:
         from markscheme.trainer.preview import dry_run  # noqa: PLC0415 - it uses this module
 
@@ -84,19 +88,38 @@ def build(recipe: Recipe) -> ProcessGRPOTrainer:
     loading = {"revision": model.model_revision, "attn_implementation": model.attn_implementation, "dtype": model.dtype}
     given = training.model_init_kwargs
     training.model_init_kwargs = {**loading, **(given if isinstance(given, dict) else {})}
-    trainer = ProcessGRPOTrainer(
-        model.model_name_or_path,
-        parts.rewards or None,
-        training,
-        step_reward_func=parts.steps,
-        train_dataset=train,
-        eval_dataset=evaluation,
-        processing_class=tokenizer,
-        peft_config=get_peft_config(model),
-        quantization_config=get_quantization_config(model),
-    )
+    with colocate_engine(engine_of(recipe)):
+        trainer = ProcessGRPOTrainer(
+            model.model_name_or_path,
+            parts.rewards or None,
+            training,
+            step_reward_func=parts.steps,
+            train_dataset=train,
+            eval_dataset=evaluation,
+            processing_class=tokenizer,
+            peft_config=get_peft_config(model),
+            quantization_config=get_quantization_config(model),
+        )
     add_first(trainer, *parts.callbacks)
     return trainer
+
+
+def engine_of(recipe: Recipe) -> dict[str, Any]:
+    """Return what a recipe adds to the arguments of the engine in the training processes."""
+    rollouts = recipe.rollouts
+    return rollouts.engine_arguments() if rollouts is not None and rollouts.mode == "colocate" else {}
+
+
+def server_of(recipe: Recipe) -> Server:
+    """Return how to start the server that a recipe's run asks for completions.
+
+    Raises:
+        TrainerConfigError: the recipe's rollouts need none.
+    """
+    if recipe.rollouts is None:
+        raise TrainerConfigError("no server: the recipe has no `rollouts: {mode: server}`")
+    model = recipe.model
+    return server_command(recipe.rollouts, str(model.model_name_or_path), recipe.training, model.model_revision)
 
 
 def load_tokenizer(recipe: Recipe) -> Any:

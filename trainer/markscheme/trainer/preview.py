@@ -9,7 +9,7 @@ from typing import Any
 from markscheme.trainer import parts as named_parts
 from markscheme.trainer import rows
 from markscheme.trainer.config import ProcessGRPOConfig
-from markscheme.trainer.launch import find_checkpoint, load_tokenizer
+from markscheme.trainer.launch import find_checkpoint, load_tokenizer, server_of
 from markscheme.trainer.memory import Plan, Run, plan, read_architecture
 from markscheme.trainer.memory.architecture import LINEAR
 from markscheme.trainer.memory.run import WIDTHS
@@ -29,6 +29,8 @@ def dry_run(recipe: Recipe) -> str:
         if data is not None and hasattr(data, "__len__"):
             named_parts.check_rows(parts, data)
             lines.append(f"{name}: {len(data)}, columns {', '.join(data.column_names)}; every gold can be read")
+    if recipe.rollouts is not None and recipe.rollouts.mode == "server":
+        lines.append(f"start the server first: {server_of(recipe).line()}")
     lines += _sizes(recipe.training, len(train) if sized else None)
     try:
         lines.append(describe(memory_of(recipe)))

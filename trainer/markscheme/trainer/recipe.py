@@ -18,6 +18,7 @@ from trl import DatasetMixtureConfig, ModelConfig, ScriptArguments
 
 from markscheme.trainer.config import ProcessGRPOConfig
 from markscheme.trainer.fields import FieldParser, changed, plain
+from markscheme.trainer.rollouts.settings import Rollouts
 from markscheme.trainer.yamlfile import read_recipe
 from markscheme.verifiers.errors import MarkschemeError, TrainerConfigError
 
@@ -77,7 +78,15 @@ class RecipeArguments(ScriptArguments):
         },
     )
     preset: str | None = field(
-        default=None, metadata={"help": "A paper's settings, deepseekmath or dr_grpo, on which the other fields build."}
+        default=None,
+        metadata={"help": "A paper's settings (dapo, deepseekmath, dr_grpo), on which the other fields build."},
+    )
+    rollouts: dict[str, Any] | str | None = field(
+        default=None,
+        metadata={
+            "help": "Completions by vLLM: colocate, server, or a mapping (mode, sampling, tensor_parallel_size, "
+            "quantization, speculative_config, ...; docs/rollouts.md). TRL's vllm fields follow from it."
+        },
     )
 
 
@@ -95,6 +104,7 @@ class Recipe(NamedTuple):
         mixture: TRL's mixture of data sets.
         given: the fields that the file or the command line set, with where.
         values: what they were set to.
+        rollouts: what vLLM is to do, where ``rollouts`` says so.
     """
 
     script: RecipeArguments
@@ -103,6 +113,7 @@ class Recipe(NamedTuple):
     mixture: DatasetMixtureConfig
     given: dict[str, str]
     values: dict[str, Any]
+    rollouts: Rollouts | None = None
 
     def where(self, name: str) -> str:
         """Where a field was set, as errors name it."""
@@ -191,6 +202,10 @@ def _assemble(values: dict[str, Any], given: dict[str, str]) -> Recipe:
     resume = settings.get("resume_from_checkpoint")
     if isinstance(resume, str) and resume.lower() in _RESUMING:
         settings["resume_from_checkpoint"] = "auto" if resume.lower() == "auto" else "last"
+    rollouts = None
+    if script.rollouts is not None:
+        rollouts = Rollouts.read(script.rollouts, given["rollouts"])
+        settings = {**rollouts.training_fields(settings), **settings}
     try:
         if script.preset is not None:
             training = ProcessGRPOConfig.preset(script.preset, **settings)  # type: ignore[arg-type]
@@ -203,4 +218,4 @@ def _assemble(values: dict[str, Any], given: dict[str, str]) -> Recipe:
         raise TrainerConfigError(f"settings: {error}") from error
     if model.model_name_or_path is None:
         raise TrainerConfigError("no model: set model_name_or_path to a folder or a hub name")
-    return Recipe(script, training, model, mixture, given, values)
+    return Recipe(script, training, model, mixture, given, values, rollouts)

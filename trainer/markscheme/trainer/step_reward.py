@@ -65,6 +65,7 @@ class StepReward:
             came = type(verifier_or_callable).__name__
             raise TypeError(f"expected a verifier with verify_steps, or a function of steps, not {came}")
         self.__name__ = name
+        self.any_thread = bool(getattr(verifier_or_callable, "any_thread", False))
         self._judge = verifier_or_callable
         self.tokenizer = tokenizer
         self.splitter = StepSplitter(splitter) if isinstance(splitter, str) else splitter

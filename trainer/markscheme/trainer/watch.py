@@ -209,6 +209,8 @@ def _listening(function: Callable[..., Any], look: Callable[[Any, dict[str, Any]
     wrapped: Callable[..., Any] = call_async if is_async(function) else call
     functools.update_wrapper(wrapped, function, updated=())
     wrapped.__name__ = name_of(function)
+    if (said := getattr(function, "any_thread", None)) is not None:
+        wrapped.any_thread = said  # type: ignore[attr-defined]
     return wrapped
 
 

@@ -78,3 +78,7 @@ class MissingExtraError(MarkschemeError, ImportError):
 
 class WorkerError(MarkschemeError, RuntimeError):
     """The algebra worker could not be started or died of itself."""
+
+
+class ClusterError(MarkschemeError, RuntimeError):
+    """A cluster cannot be reached or used, or lost shards again and again: says which, and the fix."""

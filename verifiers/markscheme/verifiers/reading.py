@@ -15,6 +15,7 @@ from markscheme.verifiers.place import ReadAnswer
 from markscheme.verifiers.sentences import NO_STATEMENT, NUMBER, POLITE, last_sentence, sentence_end, trimmed, value_in
 
 Reading = Literal["auto", "boxed", "gsm8k", "answer_line", "tag", "last_number"]
+"""Where a completion states its answer: a contract by its name; see `read_answer`."""
 READINGS: tuple[Reading, ...] = ("auto", "boxed", "gsm8k", "answer_line", "tag", "last_number")
 
 

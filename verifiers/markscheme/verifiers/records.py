@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -78,15 +79,14 @@ class LineFile(Generic[V]):
     ) -> None:
         self.path = path
         self._digests = digests
-        self._kind = kind
-        self._noun = noun
         self.done: dict[int, V] = {}
         """The verdicts that an earlier run left, by row."""
         path.parent.mkdir(parents=True, exist_ok=True)
+        _refuse_shards(path, fresh=fresh)
         if path.exists():
-            _drop_cut_off_line(path, noun)
+            drop_cut_off_line(path, noun)
             if not fresh:
-                self._load()
+                self.done = read_lines(path, digests, kind, noun)
         self._file: BinaryIO = path.open("wb" if fresh else "ab")
 
     def __enter__(self) -> Self:
@@ -99,26 +99,58 @@ class LineFile(Generic[V]):
 
     def append(self, task: Judged, verdict: V) -> None:
         """Write one verdict, and hand it to the operating system at once."""
-        line = {"row": task.row, **task.keys, "digest": self._digests[task.row], **verdict.model_dump(mode="json")}
-        self._file.write(json.dumps(line).encode() + b"\n")
+        self._file.write(line_of(task, verdict, self._digests[task.row]))
         self._file.flush()
 
-    def _load(self) -> None:
-        if self.path.stat().st_size == 0:
-            return
-        for line in read_rows(self.path):
-            row = line.fields.get("row")
-            if "digest" not in line.fields or not isinstance(row, int):
-                raise _not_ours(self.path, line.line, self._noun)
-            if self._digests.get(row) != line.fields["digest"]:
-                raise DataError(
-                    f"{line.where}: the {self._noun} on row {row} is of another input, or was reached with other "
-                    "settings; choose another -o, or pass --fresh to start over"
-                )
-            try:
-                self.done[row] = self._kind.model_validate(line.fields)
-            except ValidationError:
-                raise _not_ours(self.path, line.line, self._noun) from None
+
+def shard_folder(path: Path) -> Path:
+    """Where the shards of an output file stand while a run on a cluster is under way, or where it was stopped."""
+    return path.with_name(f"{path.name}.shards")
+
+
+def _refuse_shards(path: Path, *, fresh: bool) -> None:
+    folder = shard_folder(path)
+    if not folder.is_dir():
+        return
+    if fresh:
+        shutil.rmtree(folder)
+    elif any(folder.iterdir()):
+        raise DataError(
+            f"{folder} holds what a run with --engine ray has done so far: pass --engine ray to go on from it, or "
+            "--fresh to start over"
+        )
+
+
+def line_of(task: Judged, verdict: BaseModel, digest: str) -> bytes:
+    """Write one verdict as a line of a file."""
+    line = {"row": task.row, **task.keys, "digest": digest, **verdict.model_dump(mode="json")}
+    return json.dumps(line).encode() + b"\n"
+
+
+def read_lines(path: Path, digests: Mapping[int, str], kind: type[V], noun: str = "verdict") -> dict[int, V]:
+    """Read verdicts back, by row; see `LineFile`, which cuts off an unfinished last line before.
+
+    Raises:
+        DataError: the file holds something else, or verdicts on other rows or by other settings.
+        OSError: it cannot be read.
+    """
+    done: dict[int, V] = {}
+    if path.stat().st_size == 0:
+        return done
+    for line in read_rows(path):
+        row = line.fields.get("row")
+        if "digest" not in line.fields or not isinstance(row, int):
+            raise _not_ours(path, line.line, noun)
+        if digests.get(row) != line.fields["digest"]:
+            raise DataError(
+                f"{line.where}: the {noun} on row {row} is of another input, or was reached with other "
+                "settings; choose another -o, or pass --fresh to start over"
+            )
+        try:
+            done[row] = kind.model_validate(line.fields)
+        except ValidationError:
+            raise _not_ours(path, line.line, noun) from None
+    return done
 
 
 class VerdictFile(LineFile[Verdict]):
@@ -139,7 +171,7 @@ def _not_ours(path: Path, line: int, noun: str) -> DataError:
     return DataError(f"{path}, line {line}: not a {noun}; the file is left as it is: choose another -o")
 
 
-def _drop_cut_off_line(path: Path, noun: str) -> None:
+def drop_cut_off_line(path: Path, noun: str) -> None:
     """Cut off a last line without its end, as a killed run leaves one. Raises DataError if the file is not ours."""
     with path.open("r+b") as file:
         content = file.read()

@@ -26,6 +26,11 @@ PRINTED = (0, 1, 2, 3, 6, 7, 9)
 """The columns that fit a terminal."""
 
 
+def command_block(command: str) -> list[str]:
+    """The command that a page of results is the output of, as lines of the page; the comment is for the docs' tests."""
+    return ["<!-- not run: this page is what it wrote -->", "```console", f"$ {command}", "```"]
+
+
 def percent(value: float | None) -> str:
     """A share in percent."""
     return "-" if value is None else f"{100 * value:.1f}"
@@ -97,7 +102,12 @@ def notes(figures: Mapping[str, Any]) -> list[str]:
 def page(figures: Mapping[str, Any]) -> str:
     """The run as a Markdown page."""
     rows = [cells(name, arm) for name, arm in figures["arms"].items()]
-    lines = ["# Learning run: credit for steps on chains of digit operations", "", f"    {figures['command']}", ""]
+    lines = [
+        "# Learning run: credit for steps on chains of digit operations",
+        "",
+        *command_block(figures["command"]),
+        "",
+    ]
     lines += [_row(HEADINGS), _row(["---", *["---:"] * (len(HEADINGS) - 1)]), *map(_row, rows), ""]
     lines += [f"- {note}" for note in notes(figures)]
     lines += ["", "Paired differences between arms, in points of accuracy:", ""]

@@ -10,6 +10,7 @@ from markscheme.benchmarks.rollouts.sampling import Sampling
 from markscheme.verifiers.errors import DataError
 
 BACKENDS = ("transformers", "vllm")
+"""Kinds of `open_backend` beside URLs."""
 Finish = Literal["stop", "length"]
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from markscheme.prm.protocol import StepScorer
     from markscheme.prm.schema import StepSample
     from markscheme.prm.scoring import PRMScorer
+    from markscheme.verifiers.bulk import RayOptions
 
 
 @dataclass(slots=True)
@@ -34,6 +35,7 @@ class Judging:
         dtype: of its weights.
         batch_size: the most solutions of one forward pass.
         inputs: the files that are read; none may be written over.
+        ray: the cluster that a checkpoint scores on; None: this machine.
         notes: sentences that belong under the figures.
         failed: solutions that a judge could not lay out, as (row, why).
         threshold_source: the data that chose the judge's own threshold, where it names them.
@@ -49,6 +51,7 @@ class Judging:
     dtype: str = "auto"
     batch_size: int = 32
     inputs: Sequence[Path] = ()
+    ray: RayOptions | None = None
     notes: list[str] = field(default_factory=list)
     failed: dict[int, str] = field(default_factory=dict)
     threshold_source: str = ""
@@ -86,10 +89,12 @@ class Judging:
                 f"--judge {self.judge}: neither a folder, a file of scores, a name on the Hub (owner/name), nor one of "
                 f"{', '.join(BASELINES)}"
             )
+        identity = f"{self.judge} {self.format} {self.dtype} {_stamp(Path(self.judge))}"
+        if self.ray is not None:
+            return self._by_cluster(self.ray, identity, solutions), _threshold_of(self.judge)
         scorer = _checkpoint(self.judge, self.format, self.dtype, self.batch_size)
         self.threshold_source = scorer.checkpoint.threshold_source
         self.fitted_on = scorer.fitted_on
-        identity = f"{self.judge} {self.format} {self.dtype} {_stamp(Path(self.judge))}"
         found = self._run(scorer, identity, solutions, self.out, f"scoring by {Path(self.judge).name}")
         return found, scorer.threshold
 
@@ -149,11 +154,34 @@ class Judging:
         self.failed |= {row: line.error for row, line in lines.items() if line.error}
         return [lines[one.row].found for one in solutions]
 
+    def _by_cluster(self, cluster: RayOptions, identity: str, solutions: Sequence[Solution]) -> list[list[float]]:
+        from markscheme.cli.bulk import judge_in_shards
+        from markscheme.cli.terminal import clip, safe
+        from markscheme.prm.bulk import ScoreWork
+        from markscheme.prm.judging import StepScores, score_digests
+        from markscheme.verifiers.bulk import Shards
+
+        out, folder = self.out or Path(), Path(self.judge)
+        self._refuse_inputs(out)
+        digests = score_digests(solutions, identity)
+        shards = Shards(out, digests, StepScores, fresh=self.fresh, noun="line of scores")
+        if shards.done:
+            self.notes.append(f"{len(shards.done):,} scored by an earlier run of this command.")
+        name = str(folder.resolve()) if folder.is_dir() else self.judge
+        work = ScoreWork(name, _checkpoint, self.format, self.dtype, self.batch_size, self.on_bad)
+        title = clip(safe(f"scoring by {folder.name}"), 40)
+        lines = judge_in_shards(title, shards, solutions, work, _as_it_is, cluster, self.notes)
+        self.failed |= {row: line.error for row, line in lines.items() if line.error}
+        return [lines[one.row].found for one in solutions]
+
+    def _refuse_inputs(self, out: Path) -> None:
+        if any(out.exists() and out.samefile(path) for path in self.inputs):
+            raise DataError(f"{out}: -o names a file that is read; choose another")
+
     def _file(self, out: Path, identity: str, solutions: Sequence[Solution]) -> ScoreFile:
         from markscheme.prm.judging import ScoreFile
 
-        if any(out.exists() and out.samefile(path) for path in self.inputs):
-            raise DataError(f"{out}: -o names a file that is read; choose another")
+        self._refuse_inputs(out)
         return ScoreFile(out, solutions, identity, fresh=self.fresh)
 
     def _from_file(self, solutions: Sequence[Solution]) -> list[list[float]]:
@@ -202,6 +230,26 @@ def _checkpoint(name: str, kind: str, dtype: str, batch_size: int) -> PRMScorer:
     except ImportError as error:
         raise _no_torch("a checkpoint", error) from None
     return PRMScorer.from_pretrained(name, format=kind, dtype=dtype, batch_size=batch_size)
+
+
+def _as_it_is(solution: Solution) -> Solution:
+    return solution
+
+
+def _threshold_of(name: str) -> float:
+    """A checkpoint's own threshold, from its files alone: a cluster loads the weights, not this process."""
+    try:
+        from markscheme.prm.checkpoints.own import FILE, read_file
+    except ImportError as error:
+        raise _no_torch("a checkpoint", error) from None
+    if Path(name).is_dir() and not (Path(name) / FILE).is_file():
+        return 0.5
+    try:
+        return read_file(name).threshold
+    except DataError:
+        if Path(name).is_dir():
+            raise
+        return 0.5  # a public format, by its name on the Hub
 
 
 def _policy(name: str, reduce: Literal["min", "mean"], dtype: str) -> StepScorer:

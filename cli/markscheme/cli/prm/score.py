@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from markscheme.cli.bulk import AddressOption, EngineOption, ray_options
 from markscheme.cli.options import FreshOption
 
 if TYPE_CHECKING:
@@ -37,14 +38,21 @@ def score(
     judge_format: Annotated[str, typer.Option(help="The checkpoint's format; auto tells by its files.")] = "auto",
     dtype: Annotated[str, typer.Option(help="Of the judge's weights: float32, bfloat16, float16.")] = "auto",
     batch_size: Annotated[int, typer.Option(min=1, help="The most solutions of one forward pass.")] = 32,
+    engine: EngineOption = "local",
+    ray_address: AddressOption = None,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Judges that a cluster loads. 0: one a GPU, or without GPUs one a node.")
+    ] = 0,
 ) -> None:
     """Score the steps of solutions: one forward pass a solution."""
     import json
 
     from markscheme.cli.prm.judges import Judging, counted
     from markscheme.cli.terminal import console, errors_shown, safe
+    from markscheme.prm.judging import CHUNK
 
     with errors_shown():
+        cluster = ray_options(engine, ray_address, out, workers=workers, shard_rows=CHUNK if engine == "ray" else None)
         solutions, left_out = _read(data, separator.replace(r"\n", "\n"), on_bad)
         judging = Judging(
             judge=judge,
@@ -56,6 +64,7 @@ def score(
             batch_size=batch_size,
             inputs=[data],
             notes=left_out,
+            ray=cluster,
         )
         with counted():
             scores, own = judging.scores(solutions)

@@ -26,6 +26,7 @@ FORMATS: dict[str, Loader] = {
     "pure": public.load_pure,
     "trl": public.load_trl,
 }
+"""How a checkpoint of each format is loaded."""
 _ARCHITECTURES = {"Qwen2ForProcessRewardModel": "qwen2.5-math-prm", "Qwen2ForPrmModel": "skywork-o1"}
 _NAMES = {"math-shepherd": "math-shepherd", "rlhflow": "rlhflow", "eurusprm": "eurus", "pure-prm": "pure"}
 

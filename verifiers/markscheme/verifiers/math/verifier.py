@@ -39,6 +39,8 @@ class MathVerifier:
         ValueError: an unknown contract, or a deadline that is not positive.
     """
 
+    any_thread = True
+
     def __init__(
         self, reading: Reading = "auto", deadline: float = 5.0, policy: Policy | None = None, *, thinking: bool = False
     ) -> None:

@@ -98,7 +98,13 @@ class CodeReward(TRLReward):
         prompt_column: with ``tests_column``: the column that holds the code to complete, for completions that go on
             where it ends.
         score: "all", or "fraction" for the share of the cases that pass.
-        level, workers, limits, budget_seconds, comparator, language, thinking: as in ``CodeVerifier``.
+        level: of the sandbox; this and the next six as in ``CodeVerifier``.
+        workers: zygotes, and programs that are judged at once.
+        limits: of each case.
+        budget_seconds: for all cases of a program.
+        comparator: how outputs are compared.
+        language: of the programs.
+        thinking: the prompt's template opened a think block.
         verifier: a CodeVerifier in place of the one that the arguments before describe.
         alarm: warns when the rewards look broken. True for the default alarm, False for none, or one of your own.
         name: ``__name__``, under which TRL logs the reward and this function its columns and rates; as in MathReward.

@@ -64,6 +64,7 @@ class CompositeReward:
         self.__name__ = name
         self.parts = [(part, float(weight)) for part, weight in parts]
         self.combine: Combine = combine
+        self.any_thread = all(getattr(part, "any_thread", False) for part, _ in self.parts)
 
     def __call__(self, *args: Any, **kwargs: Any) -> list[float | None]:
         """Return one reward a completion, or None where no part gives one.

@@ -51,15 +51,18 @@ class TRLReward:
         scorer: judges a batch.
         columns: the names of the data set's column that the judge needs; the first that is there counts.
         name: ``__name__``.
+        any_thread: whether it may be called from another thread than the main one. `ProcessGRPOTrainer` then starts it
+            as soon as completions exist.
     """
 
     __name__: str
     scorer: Judge
     _what = "gold"
 
-    def __init__(self, scorer: Judge, columns: Sequence[str], name: str) -> None:
+    def __init__(self, scorer: Judge, columns: Sequence[str], name: str, *, any_thread: bool = True) -> None:
         self.__name__ = name
         self.scorer = scorer
+        self.any_thread = any_thread
         self._columns = tuple(columns)
 
     def __call__(
@@ -147,7 +150,8 @@ class MathReward(TRLReward):
         deadline: seconds of CPU that computer algebra may take for one verdict.
         thinking: the prompt's template opened a ``<think>`` block.
         verifier: any Verifier, in place of the MathVerifier that ``reading``, ``policy``, ``deadline`` and ``thinking``
-            describe. It gets the gold column's text as it stands.
+            describe. It gets the gold column's text as it stands. With ``any_thread = True`` it may be called from
+            another thread than the main one.
         workers: processes that judge a batch; as in ``MathVerifier.verify_many``.
         alarm: warns when the rewards look broken. True for the default alarm, False for none, or one of your own.
         name: ``__name__``, under which TRL logs the reward (``rewards/<name>/mean``) and this function its own columns
@@ -190,7 +194,7 @@ class MathReward(TRLReward):
             alarm=watch,
         )
         names = [gold_column] + [_TRL_COLUMN] * (gold_column == _DEFAULT_COLUMN)
-        super().__init__(scorer, names, name)
+        super().__init__(scorer, names, name, any_thread=bool(getattr(verifier, "any_thread", verifier is None)))
 
 
 def completion_text(completion: Completion) -> str:

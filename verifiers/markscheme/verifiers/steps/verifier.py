@@ -37,6 +37,8 @@ class EquationStepVerifier:
         ValueError: ``max_claims`` below 1.
     """
 
+    any_thread = True
+
     def __init__(self, *, max_claims: int = 1000) -> None:
         if max_claims < 1:
             raise ValueError(f"max_claims must be at least 1, not {max_claims}")

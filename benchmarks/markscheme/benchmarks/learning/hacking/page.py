@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from markscheme.benchmarks.learning.hacking.arms import JUDGES
+from markscheme.benchmarks.learning.page import command_block
 from markscheme.benchmarks.learning.tables import Grid, cell, markdown, print_grids
 
 
@@ -120,7 +121,12 @@ def write(figures: Mapping[str, Any], folder: Path) -> None:
     """Write ``prm_policy.json`` and ``prm_policy.md``."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "prm_policy.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    lines = ["# Learning from a judge of steps, beside the truth of every step", "", f"    {figures['command']}", ""]
+    lines = [
+        "# Learning from a judge of steps, beside the truth of every step",
+        "",
+        *command_block(figures["command"]),
+        "",
+    ]
     lines += ["[What is measured](../learning.md#learning-from-a-judge).", ""]
     for grid in grids(figures):
         lines += markdown(grid)

@@ -15,6 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from markscheme.benchmarks.learning.judging.settings import Settings
+from markscheme.benchmarks.learning.page import command_block
 from markscheme.benchmarks.learning.tables import Grid, cell, markdown, print_grids
 from markscheme.verifiers.errors import MissingExtraError
 
@@ -127,7 +128,7 @@ def write(found: Mapping[str, Any], folder: Path) -> None:
     """Write the figures as JSON, and the page."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "prm_arithmetic.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    lines = ["# A judge of steps from a policy's own rollouts", "", f"    {found['command']}", ""]
+    lines = ["# A judge of steps from a policy's own rollouts", "", *command_block(found["command"]), ""]
     versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
     lines += [f"{found['date'][:10]}, {versions}, {found['machine']}. [What is measured](../prm_labels.md).", ""]
     for grid in grids(found):

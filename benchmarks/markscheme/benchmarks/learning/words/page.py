@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from markscheme.benchmarks.learning.page import interval
+from markscheme.benchmarks.learning.page import command_block, interval
 from markscheme.benchmarks.learning.tables import Grid, cell, markdown, print_grids
 
 KINDS = {"seen": "known templates, new numbers", "new": "new templates", "gsm8k": "GSM8K rows held out"}
@@ -109,7 +109,7 @@ def write(figures: Mapping[str, Any], folder: Path) -> None:
     """Write ``smollm.json`` and ``smollm.md``."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "smollm.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    lines = ["# Learning run: a small real model on word problems", "", f"    {figures['command']}", ""]
+    lines = ["# Learning run: a small real model on word problems", "", *command_block(figures["command"]), ""]
     lines += ["[What is measured](../learning.md#a-real-model-on-word-problems).", ""]
     for grid in grids(figures):
         lines += markdown(grid)

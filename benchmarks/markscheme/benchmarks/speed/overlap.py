@@ -1,0 +1,236 @@
+"""How much of the time of verification is hidden behind the log-probability passes.
+
+Run ``python -m markscheme.benchmarks.speed.overlap [--rounds N] [--json OUT]``. One trainer scores the same 64
+completions over and over, once with reward functions that wait (as TRL's do) and once with functions that start as soon
+as completions exist; the ways take turns. A verdict is 50 ms of sleep (a sandbox, a server), in 16 slots; or 50 ms of
+CPU work, in as many processes as there are processors; or the same work in this process, where it shares one
+interpreter with the passes. The passes are those of the old policy and of the reference (β = 0.04) at several lengths,
+or none (β = 0), where there is nothing to hide behind. Last, whether TRL's asynchronous trainer can be run here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from markscheme.benchmarks.speed.policies import small_trainer
+from markscheme.verifiers.errors import MissingExtraError
+
+ROWS, GROUP, SLOTS, SECONDS = 64, 8, 16, 0.05
+LENGTHS = (16, 64, 160)
+ASYNC = """
+from trl.experimental.async_grpo import AsyncGRPOConfig, AsyncGRPOTrainer
+from datasets import Dataset
+import sys
+args = AsyncGRPOConfig(output_dir=sys.argv[1], use_cpu=True, bf16=False, report_to=[], max_steps=1)
+data = Dataset.from_dict({"prompt": [[{"role": "user", "content": "w3"}]] * 8})
+AsyncGRPOTrainer(sys.argv[1], reward_funcs=lambda completions, **_: [0.0] * len(completions), args=args,
+                 train_dataset=data)
+"""
+
+
+def sleep(seconds: float, number: int) -> float:
+    """A verdict that waits for something else."""
+    time.sleep(seconds)
+    return float(number % 2)
+
+
+def work(seconds: float, number: int) -> float:
+    """A verdict of so much CPU time of this thread."""
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        sum(range(2000))
+    return float(number % 2)
+
+
+def rewarded_by(pool: Executor | None, verdict: Callable[[int], float]) -> Callable[..., list[float]]:
+    """A reward function whose verdicts are given in a pool, or one after the other in the caller's thread."""
+
+    def function(completions: Sequence[str], **_: Any) -> list[float]:
+        numbers = range(len(completions))
+        return list(map(verdict, numbers) if pool is None else pool.map(verdict, numbers))
+
+    function.any_thread = True  # type: ignore[attr-defined]
+    return function
+
+
+def scripted(length: int, prompts: Sequence[str], trainer: Any) -> dict[str, Any]:
+    """Completions without generation: only what comes after it is measured."""
+    del trainer
+    completions = [[3 + (row + place) % 500 for place in range(length)] for row in range(len(prompts))]
+    return {
+        "prompt_ids": [[3] * 16 for _ in prompts],
+        "completion_ids": completions,
+        "logprobs": [[-1.0] * length for _ in prompts],
+    }
+
+
+def score(trainer: Any, which: str, function: Callable[..., Any]) -> dict[str, float]:
+    """Score one batch; return the seconds of the whole, of the passes and of verification, and the hidden share."""
+    spent: list[float] = []
+    passes = type(trainer)._get_per_token_logps_and_entropies
+
+    @functools.wraps(passes)
+    def timed(*arguments: Any, **named: Any) -> Any:
+        begun = time.perf_counter()
+        try:
+            return passes(trainer, *arguments, **named)
+        finally:
+            spent.append(time.perf_counter() - begun)
+
+    trainer._get_per_token_logps_and_entropies = timed
+    trainer.credit_args.overlap_rewards = which
+    trainer.reward_funcs = [function]
+    trainer._metrics["train"].clear()
+    begun = time.perf_counter()
+    trainer._generate_and_score_completions([{"prompt": "w3"} for _ in range(ROWS)])
+    whole = time.perf_counter() - begun
+    log = trainer._metrics["train"]
+    hidden, seconds = log["verification/hidden_frac"][-1], log["verification/seconds"][-1]
+    return {"seconds": whole, "passes": sum(spent), "verification": seconds, "hidden": hidden}
+
+
+def measure(trainer: Any, length: int, beta: float, kind: str, function: Any, rounds: int) -> dict[str, Any]:
+    """Let the two ways take turns on one batch; medians."""
+    trainer.beta = beta
+    trainer.num_iterations = 2 if beta else 1  # reused generations want the old policy's log-probabilities
+    trainer.rollout_func = functools.partial(scripted, length)
+    score(trainer, "none", function)  # warms up, off the clock
+    found: dict[str, list[dict[str, float]]] = {"none": [], "known": []}
+    for number in range(rounds):
+        for which in sorted(found, reverse=number % 2 == 0):
+            found[which].append(score(trainer, which, function))
+    middle = {which: {key: round(median(one[key] for one in of), 4) for key in of[0]} for which, of in found.items()}
+    return {
+        "kind": kind,
+        "tokens": length,
+        "beta": beta,
+        "passes": middle["none"]["passes"],
+        "verification": middle["none"]["verification"],
+        "waiting": middle["none"]["seconds"],
+        "overlapped": middle["known"]["seconds"],
+        "hidden": middle["known"]["hidden"],
+        "least_hidden": round(min(one["hidden"] for one in found["known"]), 4),
+        "passes_beside": middle["known"]["passes"],
+    }
+
+
+def asynchronous(folder: Path) -> str:
+    """What TRL's asynchronous trainer says to being made here: it generates on a vLLM server, and scores beside it."""
+    environment = {**os.environ, "TRL_EXPERIMENTAL_SILENCE": "1", "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-c", ASYNC, str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)  # noqa: S603
+    return "can be made" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no message"])[-1]
+
+
+def run(rounds: int, lengths: Sequence[int] = LENGTHS, *, beside: bool = True) -> dict[str, Any]:
+    """Measure each kind of verdict behind passes of each length, and behind none.
+
+    Raises:
+        MissingExtraError: torch or TRL is not installed.
+    """
+    try:
+        import torch  # noqa: PLC0415 - an extra
+        import trl  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingExtraError("this benchmark trains: install markscheme[train]") from error
+    os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    processors = len(os.sched_getaffinity(0))
+    processes = ProcessPoolExecutor(processors, get_context("spawn"))
+    try:
+        with tempfile.TemporaryDirectory() as folder, processes, ThreadPoolExecutor(SLOTS) as slots:
+            waiting, working = functools.partial(sleep, SECONDS), functools.partial(work, SECONDS)
+            list(processes.map(waiting, range(2 * processors)))  # every process has started
+            kinds = {
+                "sleep, 16 slots": rewarded_by(slots, waiting),
+                f"CPU work, {processors} processes": rewarded_by(processes, working),
+                "CPU work in this process": rewarded_by(None, working),
+            }
+            trainer = small_trainer(
+                Path(folder),
+                ROWS,
+                GROUP,
+                max(lengths),
+                hidden=64,
+                beta=0.04,
+                rollout_func=functools.partial(scripted, 1),
+            )
+            rows = [
+                measure(trainer, length, beta, kind, function, rounds)
+                for kind, function in kinds.items()
+                for beta, length in [*((0.04, length) for length in lengths), (0.0, lengths[0])]
+            ]
+            trainer.save_model(folder)
+            stated = asynchronous(Path(folder)) if beside else "not tried"
+    finally:
+        torch.set_num_threads(threads)
+    return {
+        "verdicts": ROWS,
+        "seconds_each": SECONDS,
+        "processors": processors,
+        "rounds": rounds,
+        "torch": torch.__version__,
+        "trl": trl.__version__,
+        "python": platform.python_version(),
+        "load": round(os.getloadavg()[0], 2),
+        "trl_async": stated,
+        "rows": rows,
+    }
+
+
+def print_table(figures: dict[str, Any], console: Console | None = None) -> None:
+    """Print one row for each kind of verdict and length of the passes."""
+    title = f"{figures['verdicts']} verdicts of 50 ms beside the passes, seconds ({figures['processors']} processors)"
+    table = Table(title=title, box=SIMPLE_HEAD)
+    columns = ("verdicts", "β", "tokens", "passes", "verification", "TRL: one after the other", "ours", "hidden")
+    for name in columns:
+        table.add_column(name, justify="left" if name == "verdicts" else "right")
+    for row in figures["rows"]:
+        times = (f"{row[key]:.2f}" for key in ("passes", "verification", "waiting", "overlapped"))
+        table.add_row(str(row["kind"]), f"{row['beta']:g}", str(row["tokens"]), *times, f"{row['hidden']:.0%}")
+    console = console or Console()
+    console.print(table)
+    console.print(f"TRL's AsyncGRPOTrainer on this machine: {figures['trl_async']}", highlight=False)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line. Return its exit status: 0, or 2 where nothing can be measured."""
+    parser = argparse.ArgumentParser(prog="python -m markscheme.benchmarks.speed.overlap", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="batches of each way (default 5)")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures here")
+    chosen = parser.parse_args(arguments)
+    if chosen.rounds < 1:
+        parser.error(f"--rounds must be at least 1, not {chosen.rounds}")
+    try:
+        figures = run(chosen.rounds)
+    except MissingExtraError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    if chosen.json is not None:
+        chosen.json.parent.mkdir(parents=True, exist_ok=True)
+        chosen.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    print_table(figures)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
