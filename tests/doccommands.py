@@ -58,6 +58,8 @@ def commands(folder: Path, environment: dict[str, str]) -> Iterator[Path]:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(server.pid, signal.SIGKILL)  # with it, a command that a time limit cut off
         server.wait()
+        if server.stdout is not None:
+            server.stdout.close()
 
 
 def serve(path: str) -> None:
