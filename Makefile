@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CORE := constraints/core.txt
 FULL := constraints/full.txt
 
-.PHONY: demo test test-vllm check docs soak peer-bench test-matrix peer-tests clean
+.PHONY: demo test test-ray test-vllm check docs soak peer-bench test-matrix peer-tests clean
 
 $(BIN)/markscheme: pyproject.toml $(CORE)
 	$(PYTHON) -m venv $(VENV)
@@ -23,7 +23,7 @@ demo: $(BIN)/markscheme
 $(VENV)/.test-stamp: $(BIN)/markscheme $(FULL)
 	$(PIP) install 'pip>=25.1'
 	$(PIP) install -c $(FULL) torch
-	$(PIP) install -c $(FULL) -e '.[train,bench,serve,ray]' --group dev
+	$(PIP) install -c $(FULL) -e '.[train,bench,serve]' --group dev
 	touch $@
 
 # A process a processor; the tests of a file stay together, since they share what is dear to make.
@@ -38,6 +38,11 @@ check: $(VENV)/.test-stamp
 # The site, in out/site; a warning fails it. What the silenced warning says: mkdocs-material is mended until May 2027.
 docs: $(VENV)/.test-stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# Clusters of several nodes on this machine: alone, since their nodes have seconds to start. Without Ray these tests skip.
+test-ray: $(VENV)/.test-stamp
+	$(PIP) install -c $(FULL) -e '.[ray]'
+	$(BIN)/python -m pytest -q -m "not soak" tests/cli/bulk tests/verifiers/bulk
 
 soak: $(VENV)/.test-stamp
 	$(BIN)/python -m pytest -q -m soak
