@@ -184,7 +184,7 @@ def test_only_what_trl_exports_is_imported() -> None:
     source = Path(grpo.__file__).parent
     inner = [path.name for path in source.glob("*.py") if re.search(r"(from|import) trl\.", path.read_text())]
     assert source.name == "trainer" and not inner
-    for path in (source / "rollouts").glob("*.py"):  # what is patched there is no part of TRL's interface: when used alone
+    for path in (source / "rollouts").glob("*.py"):  # what is patched is read when it is used
         assert not re.search(r"^(from|import) trl\.", path.read_text(), flags=re.MULTILINE), path
 
 
