@@ -171,8 +171,12 @@ def test_files_that_are_no_recipe(tmp_path: Path) -> None:
 
 def test_the_environment(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MARKSCHEME_TEST_A", "before")
-    read("env: {MARKSCHEME_TEST_A: 3}")
-    assert os.environ["MARKSCHEME_TEST_A"] == "3"
+    monkeypatch.setenv("MARKSCHEME_TEST_API_KEY", "before")
+    found = read("env: {MARKSCHEME_TEST_A: 3, MARKSCHEME_TEST_API_KEY: hidden}")
+    assert os.environ["MARKSCHEME_TEST_A"] == "3" and os.environ["MARKSCHEME_TEST_API_KEY"] == "hidden"
+    kept = found.as_yaml()
+    assert yaml.safe_load(kept)["env"] == {"MARKSCHEME_TEST_A": "3"}
+    assert "hidden" not in kept and "# left out: env: MARKSCHEME_TEST_API_KEY" in kept
 
 
 def test_presets_are_built_on(read: Any) -> None:

@@ -23,6 +23,7 @@ from markscheme.trainer.yamlfile import read_recipe
 from markscheme.verifiers.errors import MarkschemeError, TrainerConfigError
 
 _RESUMING = ("auto", "last", "latest", "true")
+_SECRETS = ("TOKEN", "KEY", "SECRET", "PASSWORD")
 
 
 @dataclass
@@ -105,6 +106,7 @@ class Recipe(NamedTuple):
         given: the fields that the file or the command line set, with where.
         values: what they were set to.
         rollouts: what vLLM is to do, where ``rollouts`` says so.
+        environment: the variables that ``env`` set.
     """
 
     script: RecipeArguments
@@ -114,6 +116,7 @@ class Recipe(NamedTuple):
     given: dict[str, str]
     values: dict[str, Any]
     rollouts: Rollouts | None = None
+    environment: dict[str, str] = {}  # noqa: RUF012 - never written to
 
     def where(self, name: str) -> str:
         """Where a field was set, as errors name it."""
@@ -122,17 +125,20 @@ class Recipe(NamedTuple):
     def as_yaml(self) -> str:
         """Write the settings as a recipe that runs again: what was given, and in comments what follows from it.
 
-        Tokens (``hub_token``) are left out.
+        Tokens (``hub_token``) are left out, and variables of ``env`` whose names speak of a secret.
         """
         given = {name: plain(value) for name, value in self.values.items() if not name.endswith("_token")}
         given.pop("resume_from_checkpoint", None)
+        secret = {name for name in self.environment if any(word in name.upper() for word in _SECRETS)}
+        if variables := {name: text for name, text in self.environment.items() if name not in secret}:
+            given["env"] = variables
         text: str = yaml.safe_dump(given, sort_keys=True, allow_unicode=True, width=100)
         parts = (self.script, self.training, self.model, self.mixture)
         for kind, part in zip(KINDS, parts, strict=True):
             for name, value in changed(kind, part).items():
                 if name not in self.given and not name.endswith("_token"):
                     text += f"# follows: {name}: {value}\n"
-        return text
+        return text + "".join(f"# left out: env: {name}\n" for name in sorted(secret))
 
 
 def parse(arguments: list[str]) -> Recipe:
@@ -147,18 +153,19 @@ def parse(arguments: list[str]) -> Recipe:
     parser = FieldParser(KINDS)
     values: dict[str, Any] = {}
     given: dict[str, str] = {}
+    environment: dict[str, str] = {}
     if path is not None:
         file = read_recipe(Path(path))
         for name, value in file.values.items():
             if name == "env":
-                _set_environment(value, file.where(name))
+                environment = _set_environment(value, file.where(name))
             else:
                 values[name] = parser.read(name, value, file.where(name))
                 given[name] = file.where(name)
     for name, value in parser.from_command_line(rest).items():
         values[name] = value
         given[name] = f"--{name}"
-    return _assemble(values, given)
+    return _assemble(values, given)._replace(environment=environment)
 
 
 def take_option(arguments: list[str], option: str) -> tuple[str | None, list[str]]:
@@ -185,11 +192,12 @@ def take_option(arguments: list[str], option: str) -> tuple[str | None, list[str
     return (found[0] if found else None), rest
 
 
-def _set_environment(value: Any, where: str) -> None:
+def _set_environment(value: Any, where: str) -> dict[str, str]:
     if not isinstance(value, dict):
         raise TrainerConfigError(f"{where}: expected names and values of environment variables")
-    for name, text in value.items():
-        os.environ[str(name)] = str(text)
+    variables = {str(name): str(text) for name, text in value.items()}
+    os.environ.update(variables)
+    return variables
 
 
 def _assemble(values: dict[str, Any], given: dict[str, str]) -> Recipe:
