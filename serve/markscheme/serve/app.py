@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.metadata
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -19,6 +18,7 @@ from markscheme.serve.engine import Engine, Runner
 from markscheme.serve.guard import Guard, Refused, logger
 from markscheme.verifiers.code.sandbox.pool import PRELOAD, Sandbox
 from markscheme.verifiers.code.sandbox.supervisor import SandboxError
+from markscheme.verifiers.release import release
 
 if TYPE_CHECKING:
     from markscheme.serve.score import Scorer
@@ -61,7 +61,7 @@ def create_app(settings: Settings, sandbox: Runner | None = None, scorer: Scorer
     app = FastAPI(
         title="markscheme",
         summary="Answers graded, programs run and judged, steps scored.",
-        version=importlib.metadata.version("markscheme"),
+        version=release(),
         lifespan=life,
         docs_url=None,  # that page loads scripts from elsewhere; /openapi.json is here
         redoc_url=None,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Generic, Protocol, Self, TypeVar
@@ -17,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from markscheme.verifiers.errors import DataError
 from markscheme.verifiers.grading import Setup
 from markscheme.verifiers.jsonl import read_rows
+from markscheme.verifiers.release import release
 from markscheme.verifiers.tasks import Task
 from markscheme.verifiers.verdict import Verdict
 
@@ -35,12 +34,7 @@ def digest(task: Task, setup: Setup) -> str:
 
 def fingerprint(*parts: object) -> str:
     """Fingerprint values that JSON can hold, and this version of markscheme. 16 hex digits."""
-    return hashlib.sha256(json.dumps([*parts, _version()]).encode()).hexdigest()[:16]
-
-
-@functools.cache
-def _version() -> str:
-    return version("markscheme")
+    return hashlib.sha256(json.dumps([*parts, release()]).encode()).hexdigest()[:16]
 
 
 class Judged(Protocol):

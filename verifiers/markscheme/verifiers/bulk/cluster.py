@@ -7,10 +7,10 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from typing import Any
 
 from markscheme.verifiers.errors import ClusterError, MissingExtraError
+from markscheme.verifiers.release import release
 
 REACH_SECONDS = 10.0
 """How long an address may take to answer before it is called unreachable."""
@@ -109,7 +109,7 @@ def require_packages(ray: Any) -> None:
         there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
         asked[look.options(scheduling_strategy=there).remote()] = node["NodeManagerAddress"]
     ready, _ = ray.wait(list(asked), num_returns=len(asked), timeout=PROBE_SECONDS)
-    ours = version("markscheme")
+    ours = release()
     bad = []
     for answer in ready:
         try:
@@ -135,11 +135,9 @@ def _looker() -> Callable[[], str]:
     # package could not look up.
     def look() -> str:
         try:
-            import importlib.metadata  # noqa: PLC0415
+            import markscheme.verifiers.release  # noqa: PLC0415
 
-            import markscheme.verifiers  # noqa: F401, PLC0415
-
-            return importlib.metadata.version("markscheme")
+            return markscheme.verifiers.release.release()
         except ImportError as error:
             return f"{type(error).__name__}: {error}"
 
