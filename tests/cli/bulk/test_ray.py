@@ -210,7 +210,7 @@ def test_nodes_with_another_release_are_named(
     run: Run, connected: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = completions(tmp_path / "rows.jsonl", 2)
-    monkeypatch.setattr(cluster_module, "version", lambda _: "9.9.9")
+    monkeypatch.setattr(cluster_module, "release", lambda: "9.9.9")
     command = ("grade", rows, "-o", tmp_path / "v.jsonl", "--engine", "ray")
     said = run(*command, code=2).stderr
     assert "nodes of the Ray cluster lack markscheme 9.9.9, which this command has:" in said
