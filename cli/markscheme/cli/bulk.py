@@ -123,7 +123,7 @@ def _judge(
     count = len(account.judged)
     notes.append(f"{len(todo):,} shard(s) were judged on {count:,} node{'' if count == 1 else 's'} of a Ray cluster.")
     if account.died or account.lost:
-        notes.append(f"{account.died:,} node(s) died; {account.lost:,} shard(s) that were lost were judged again.")
+        notes.append(f"{account.lost:,} lost shard(s) were judged again; Ray saw {account.died:,} node(s) die.")
 
 
 def _kept(shards: Shards[Any], total: int) -> str:

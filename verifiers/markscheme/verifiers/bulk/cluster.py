@@ -32,11 +32,14 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
         ClusterError: the address does not answer, or something else does; or the cluster has no processor.
     """
     ray = _import_ray()
+    if address:
+        _require_answer(address)
     if ray.is_initialized():
         yield ray
         return
     target = address or os.environ.get("RAY_ADDRESS") or "local"
-    _require_answer(target)
+    if not address:
+        _require_answer(target)
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if target == "local":
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster of ours reports to nobody

@@ -44,7 +44,7 @@ class Account:
 
     Attributes:
         judged: shards, by the node that judged them.
-        died: nodes that died while it ran.
+        died: nodes that Ray saw die while it ran; it may take Ray 15 s to see one.
         lost: shards that had to go to a worker again, each time counted.
     """
 
