@@ -23,7 +23,7 @@ def test_sleeping_verdicts_hide_behind_passes_and_not_behind_nothing(monkeypatch
     beside, alone = rows["sleep, 16 slots", 0.04], rows["sleep, 16 slots", 0.0]
     assert beside["passes"] > 0.05 and alone["passes"] == 0.0
     assert beside["hidden"] >= 0.9 and beside["hidden"] > alone["hidden"]
-    assert beside["overlapped"] < beside["waiting"]
+    assert beside["overlapped"] < beside["waiting"] and beside["won"] > 0
     out = io.StringIO()
     overlap.print_table(figures | {"trl_async": "AssertionError: no"}, Console(file=out, width=140))
     assert "sleep, 16 slots" in out.getvalue() and "AsyncGRPOTrainer on this machine: AssertionError" in out.getvalue()
@@ -40,7 +40,7 @@ def test_a_verdict_of_work_takes_cpu_time() -> None:
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     row = dict.fromkeys(("passes", "verification", "waiting", "overlapped"), 0.5)
     figures = {"verdicts": 64, "processors": 2, "trl_async": "no", "rows": [{**row, "kind": "sleep", "beta": 0.04}]}
-    figures["rows"][0] |= {"tokens": 64, "hidden": 0.97}  # type: ignore[index]
+    figures["rows"][0] |= {"tokens": 64, "hidden": 0.97, "won": 0.9}  # type: ignore[index]
     monkeypatch.setattr(overlap, "run", lambda rounds: {**figures, "rounds": rounds})
     assert overlap.main(["--rounds", "3", "--json", str(tmp_path / "a" / "out.json")]) == 0
     assert json.loads((tmp_path / "a" / "out.json").read_text())["rounds"] == 3

@@ -5,7 +5,9 @@ completions over and over, once with reward functions that wait (as TRL's do) an
 as completions exist; the ways take turns. A verdict is 50 ms of sleep (a sandbox, a server), in 16 slots; or 50 ms of
 CPU work, in as many processes as there are processors; or the same work in this process, where it shares one
 interpreter with the passes. The passes are those of the old policy and of the reference (β = 0.04) at several lengths,
-or none (β = 0), where there is nothing to hide behind. Last, whether TRL's asynchronous trainer can be run here.
+or none (β = 0), where there is nothing to hide behind. "Hidden" is the share of verification that training did not wait
+for; "won" is what the whole became shorter by, as a share of verification: where the verdicts take processor time from
+the passes, less is won than is hidden. Last, whether TRL's asynchronous trainer can be run here.
 """
 
 from __future__ import annotations
@@ -127,6 +129,7 @@ def measure(trainer: Any, length: int, beta: float, kind: str, function: Any, ro
         "waiting": middle["none"]["seconds"],
         "overlapped": middle["known"]["seconds"],
         "hidden": middle["known"]["hidden"],
+        "won": round((middle["none"]["seconds"] - middle["known"]["seconds"]) / middle["none"]["verification"], 4),
         "least_hidden": round(min(one["hidden"] for one in found["known"]), 4),
         "passes_beside": middle["known"]["passes"],
     }
@@ -201,12 +204,13 @@ def print_table(figures: dict[str, Any], console: Console | None = None) -> None
     """Print one row for each kind of verdict and length of the passes."""
     title = f"{figures['verdicts']} verdicts of 50 ms beside the passes, seconds ({figures['processors']} processors)"
     table = Table(title=title, box=SIMPLE_HEAD)
-    columns = ("verdicts", "β", "tokens", "passes", "verification", "TRL: one after the other", "ours", "hidden")
+    columns = ("verdicts", "β", "tokens", "passes", "verification", "TRL: one after the other", "ours", "hidden", "won")
     for name in columns:
         table.add_column(name, justify="left" if name == "verdicts" else "right")
     for row in figures["rows"]:
         times = (f"{row[key]:.2f}" for key in ("passes", "verification", "waiting", "overlapped"))
-        table.add_row(str(row["kind"]), f"{row['beta']:g}", str(row["tokens"]), *times, f"{row['hidden']:.0%}")
+        shares = (f"{row[key]:.0%}" for key in ("hidden", "won"))
+        table.add_row(str(row["kind"]), f"{row['beta']:g}", str(row["tokens"]), *times, *shares)
     console = console or Console()
     console.print(table)
     console.print(f"TRL's AsyncGRPOTrainer on this machine: {figures['trl_async']}", highlight=False)
