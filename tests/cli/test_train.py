@@ -43,6 +43,9 @@ def test_errors_exit_with_2(run: Run, tmp_path: Path) -> None:
     assert "no field lerning_rate: did you mean learning_rate" in found
     assert "no field --max_step: did you mean --max_steps" in run("train", "--max_step", 3, code=2).stderr
     assert "absent.yaml" in run("train", "--config", "absent.yaml", code=2).stderr
+    found = run("train", "--config", write_recipe(tmp_path, tmp_path / "policy"), "--dry-run", code=2).stderr
+    assert f"model_name_or_path: model '{tmp_path / 'policy'}': no folder" in found
+    assert "expected a model's folder, or owner/name on the Hub" in found
 
 
 def test_a_dry_run(run: Run, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from markscheme.prm.folders import check_folder
 from markscheme.trainer import parts as named_parts
 from markscheme.trainer import rows
 from markscheme.trainer.callbacks import add_first
@@ -13,7 +14,7 @@ from markscheme.trainer.fields import FieldParser
 from markscheme.trainer.grpo import ProcessGRPOTrainer
 from markscheme.trainer.recipe import KINDS, Recipe, parse, take_option
 from markscheme.trainer.rollouts import Server, colocate_engine, server_command
-from markscheme.verifiers.errors import TrainerConfigError
+from markscheme.verifiers.errors import DataError, TrainerConfigError
 
 KEPT = "recipe.yaml"
 """The name under which a run's settings are kept in its output folder."""
@@ -76,6 +77,7 @@ def build(recipe: Recipe) -> ProcessGRPOTrainer:
     from trl import get_peft_config, get_quantization_config  # noqa: PLC0415 - slow
 
     training, model = recipe.training, recipe.model
+    check_model(recipe)
     tokenizer = load_tokenizer(recipe) if named_parts.needs_tokenizer(recipe) else None
     parts = named_parts.make(recipe, tokenizer)
     with training.main_process_first(desc="the data"):  # the others find what it has cached
@@ -120,6 +122,14 @@ def server_of(recipe: Recipe) -> Server:
         raise TrainerConfigError("no server: the recipe has no `rollouts: {mode: server}`")
     model = recipe.model
     return server_command(recipe.rollouts, str(model.model_name_or_path), recipe.training, model.model_revision)
+
+
+def check_model(recipe: Recipe) -> None:
+    """Raise TrainerConfigError where a recipe's model is a path, and no folder is there."""
+    try:
+        check_folder(str(recipe.model.model_name_or_path))
+    except DataError as error:
+        raise TrainerConfigError(f"{recipe.where('model_name_or_path')}: {error}") from None
 
 
 def load_tokenizer(recipe: Recipe) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from markscheme.trainer import parts as named_parts
 from markscheme.trainer import rows
 from markscheme.trainer.config import ProcessGRPOConfig
-from markscheme.trainer.launch import find_checkpoint, load_tokenizer, server_of
+from markscheme.trainer.launch import check_model, find_checkpoint, load_tokenizer, server_of
 from markscheme.trainer.memory import Plan, Run, plan, read_architecture
 from markscheme.trainer.memory.architecture import LINEAR
 from markscheme.trainer.memory.run import WIDTHS
@@ -20,6 +20,7 @@ from markscheme.verifiers.errors import DataError
 
 def dry_run(recipe: Recipe) -> str:
     """Make everything but the model; return the resolved settings, the sizes that follow, and the memory plan."""
+    check_model(recipe)
     checkpoint = find_checkpoint(recipe.training)
     parts = named_parts.make(recipe, load_tokenizer(recipe) if named_parts.needs_tokenizer(recipe) else None)
     train, evaluation = rows.load(recipe)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from markscheme.benchmarks.rollouts.backend import Generated
 from markscheme.benchmarks.rollouts.prompts import Prompt
 from markscheme.benchmarks.rollouts.sampling import Sampling
+from markscheme.prm.folders import check_folder
 from markscheme.verifiers.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class TransformersBackend:
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         kind = "float32" if dtype == "auto" and self.device == "cpu" else dtype
         try:
+            check_folder(model)
             self.tokenizer = AutoTokenizer.from_pretrained(model, padding_side="left")
             self.model: Any = AutoModelForCausalLM.from_pretrained(model, dtype=kind)
         except (OSError, ValueError) as error:

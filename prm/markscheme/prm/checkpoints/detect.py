@@ -9,6 +9,7 @@ from transformers import AutoConfig
 from transformers.utils.hub import cached_file
 
 from markscheme.prm.checkpoints import own, public
+from markscheme.prm.folders import check_folder
 from markscheme.verifiers.errors import DataError
 
 if TYPE_CHECKING:
@@ -65,8 +66,9 @@ def load_checkpoint(
     """Load a judge of steps; see `PRMScorer.from_pretrained`.
 
     Raises:
-        DataError: the format is unknown, cannot be told, or the files are not of it.
+        DataError: there is no such folder, the format is unknown, cannot be told, or the files are not of it.
     """
+    check_folder(folder)
     name = detect_format(folder) if format == "auto" else format
     if name not in FORMATS:
         raise DataError(f"format: expected auto or one of {', '.join(FORMATS)}, got {name!r}")

@@ -16,6 +16,7 @@ from transformers.trainer_utils import EvalLoopOutput
 from markscheme.prm.checkpoints.base import pad_id, sigmoid
 from markscheme.prm.checkpoints.own import PRMFile, make_layout, write_file
 from markscheme.prm.encoding import LostStepsWarning
+from markscheme.prm.folders import check_folder
 from markscheme.prm.load import require_both_targets, target_counts
 from markscheme.prm.loss import IGNORED, balanced_weights
 from markscheme.prm.model.readout import StepBatch
@@ -85,6 +86,8 @@ class PRMTrainer(Trainer):
         if args.n_gpu > 1:
             raise DataError("several GPUs in one process are not supported: launch with torchrun or accelerate")
         name = str(model) if isinstance(model, str | Path) else str(model.config.name_or_path)
+        if isinstance(model, str | Path):
+            check_folder(model)
         tokenizer = processing_class or AutoTokenizer.from_pretrained(name)
         built = build_model(model, args, dict(model_options or {}))
         if args.disable_dropout:
