@@ -4,10 +4,13 @@ import subprocess
 import sys
 import unicodedata
 
+import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from markscheme.cli.terminal import clip, safe
+from markscheme.cli.terminal import clip, errors_shown, safe
+from markscheme.verifiers.errors import GoldError
 
 
 def test_controls_become_visible() -> None:
@@ -31,6 +34,16 @@ def test_nothing_that_a_terminal_acts_on_is_left(text: str) -> None:
 
 def test_clip() -> None:
     assert [clip("abcd", n) for n in (3, 4)] == ["ab…", "abcd"]
+
+
+def test_a_fix_is_one_that_the_command_has(capsys: pytest.CaptureFixture[str]) -> None:
+    for error, fix in (
+        (GoldError([(3, "", "it is empty")]), "Mend them, or pass --on-bad-gold skip to leave these rows out."),
+        (GoldError([(3, "", "it is empty")], "Mend them."), "Mend them."),
+    ):
+        with pytest.raises(typer.Exit), errors_shown():
+            raise error
+        assert capsys.readouterr().err.splitlines()[1:] == ["  row 3: '': it is empty", fix]
 
 
 def test_help_loads_nothing_heavy() -> None:

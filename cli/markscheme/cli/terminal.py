@@ -77,8 +77,7 @@ def errors_shown() -> Iterator[None]:
     except GoldError as error:
         lines = [f"  row {row}: {clip(text, 80)!r}: {why}" for row, text, why in error.rows]
         head = f"{len(lines)} gold answer(s) cannot be read (rows are counted from 0):"
-        fix = "Mend them, or pass --on-bad-gold skip to leave these rows out."
-        fail("\n".join([head, *lines, fix]))
+        fail("\n".join([head, *lines, error.fix.replace('on_bad="skip"', "--on-bad-gold skip")]))
     except StepDataError as error:
         fail(str(error).replace('pass on_bad="skip"', "pass --on-bad skip"))
     except (MarkschemeError, OSError) as error:

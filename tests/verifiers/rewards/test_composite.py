@@ -82,6 +82,8 @@ def test_what_cannot_be_a_composite_is_refused() -> None:
             CompositeReward([(one, weight)])
     with pytest.raises(TypeError, match="must be a reward function, not str"):
         CompositeReward([("math", 1.0)])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"must come with its weight, as \(MathReward\(\), 1.0\), not function"):
+        CompositeReward([one])  # type: ignore[list-item]
     with pytest.raises(ValueError, match='"mean" or "sum"'):
         CompositeReward([(one, 1.0)], combine="max")  # type: ignore[arg-type]
 

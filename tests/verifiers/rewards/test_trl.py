@@ -103,6 +103,39 @@ def test_empty_gold_is_an_error_of_the_data_set(empty: str | None) -> None:
         MathReward()(completions=[RIGHT, RIGHT], answer=["4", empty])
 
 
+@pytest.mark.parametrize("gold", [["4"], [1, 4], ("4",), {"value": 4}, True], ids=repr)
+def test_a_gold_that_is_no_text_is_never_read_as_its_print(gold: object) -> None:
+    found = rf"row 1: .*expected a string or a number, found {type(gold).__name__} \(the row is counted within this"
+    with pytest.raises(GoldError, match=found):
+        MathReward()(completions=[RIGHT, RIGHT], answer=["4", gold])
+
+
+def test_the_fix_is_one_that_a_reward_function_has() -> None:
+    with pytest.raises(GoldError, match=r"\nMend them, or leave these rows out of the data set\.$"):
+        MathReward()(completions=[RIGHT], answer=["\\boxed{"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"reading": "box"}, "reading must be one of auto, boxed, .* not 'box'"),
+        ({"gold_reading": "box"}, "gold_reading must be one of auto, bare, boxed, gsm8k, not 'box'"),
+        ({"deadline": 0.0}, "deadline must be a positive number of seconds"),
+        ({"undecided": None}, 'undecided must be "none" or "zero", not None'),
+    ],
+)
+def test_wrong_settings_are_told_before_the_first_batch(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MathReward(**settings)
+
+
+def test_a_whole_data_set_is_checked_by_its_columns() -> None:
+    with pytest.raises(GoldError, match=r"row 1: '': it is empty\nMend"):
+        MathReward().check({"answer": ["4", ""]})
+    with pytest.raises(DataError, match=r"expected columns by their names, as rows\[:\] of a data set, not list"):
+        MathReward().check([{"answer": "4"}])  # type: ignore[arg-type]
+
+
 def test_unreadable_golds_are_all_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(golds: list[str], **_: object) -> list[object]:
         raise GoldError([(0, golds[0], "does not parse")])

@@ -10,16 +10,23 @@ class MarkschemeError(Exception):
 
 
 class GoldError(MarkschemeError, ValueError):
-    """Gold answers that cannot be read. ``rows`` holds ``(row, text, why)`` for every one of them."""
+    """Gold answers that cannot be read. ``rows`` holds ``(row, text, why)`` for every one of them.
 
-    def __init__(self, rows: list[tuple[int, str, str]]) -> None:
+    Args:
+        rows: the rows.
+        fix: what can be done, where that is not the default's argument.
+    """
+
+    def __init__(
+        self,
+        rows: list[tuple[int, str, str]],
+        fix: str = 'Mend them, or pass on_bad="skip" to leave these rows out.',
+    ) -> None:
         self.rows = rows
+        self.fix = fix
         shown = "\n".join(f"  row {row}: {text[:80]!r}: {why}" for row, text, why in rows[:20])
         rest = f"\n  … and {len(rows) - 20} more" if len(rows) > 20 else ""
-        super().__init__(
-            f"{len(rows)} gold answer(s) cannot be read:\n{shown}{rest}\n"
-            'Mend them, or pass on_bad="skip" to leave these rows out.'
-        )
+        super().__init__(f"{len(rows)} gold answer(s) cannot be read:\n{shown}{rest}\n{fix}".rstrip())
 
 
 class DataError(MarkschemeError, ValueError):

@@ -107,5 +107,5 @@ def load_golds(
     if bad and on_bad == "error":
         raise GoldError(bad)
     if bad:
-        warnings.warn(f"left out {len(bad)} row(s):\n{GoldError(bad)}", stacklevel=2)
+        warnings.warn(f"left out {len(bad)} row(s):\n{GoldError(bad, fix='')}", stacklevel=2)
     return good

@@ -37,7 +37,7 @@ class CompositeReward:
 
     Raises:
         ValueError: no parts, a weight that is 0 or not finite, or two parts of one name.
-        TypeError: a part that cannot be called.
+        TypeError: a part that cannot be called, or without a weight.
     """
 
     __name__: str
@@ -53,7 +53,10 @@ class CompositeReward:
             raise ValueError(f'combine must be "mean" or "sum", not {combine!r}')
         if not parts:
             raise ValueError("a composite reward needs parts: [(MathReward(), 1.0), …]")
-        for part, weight in parts:
+        for pair in parts:
+            if not isinstance(pair, Sequence) or len(pair) != 2:
+                raise TypeError(f"a part must come with its weight, as (MathReward(), 1.0), not {type(pair).__name__}")
+            part, weight = pair
             if not callable(part):
                 raise TypeError(f"a part must be a reward function, not {type(part).__name__}: (MathReward(), 1.0)")
             if not math.isfinite(weight) or weight == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from markscheme.verifiers.errors import GoldError
 from markscheme.verifiers.golds import GoldReading, load_golds
@@ -17,6 +17,7 @@ from markscheme.verifiers.verdict import Outcome, Verdict
 Undecided = Literal["none", "zero"]
 
 _WHERE = "the row is counted within this batch; `load_golds` reads a whole column and lists every such row"
+_FIX = "Mend them, or leave these rows out of the data set."
 
 
 class Scorer:
@@ -33,6 +34,9 @@ class Scorer:
         verifier: any Verifier, in place of the MathVerifier that the arguments before describe.
         workers: processes that judge a batch; passed to ``verify_many``.
         alarm: warns when the rewards look broken; None for no alarm.
+
+    Raises:
+        ValueError: a setting that there is not.
     """
 
     def __init__(
@@ -50,6 +54,8 @@ class Scorer:
     ) -> None:
         if undecided not in ("none", "zero"):
             raise ValueError(f'undecided must be "none" or "zero", not {undecided!r}')
+        if gold_reading not in get_args(GoldReading):
+            raise ValueError(f"gold_reading must be one of {', '.join(get_args(GoldReading))}, not {gold_reading!r}")
         self.gold_reading: GoldReading = gold_reading
         self.undecided: Undecided = undecided
         self.workers = workers
@@ -62,6 +68,8 @@ class Scorer:
         }
         self._plugged_in = verifier
         self._verifier: Verifier | None = None
+        if verifier is None:
+            MathVerifier(**self._settings)  # so that a wrong setting is told here, not in the first batch
         self._golds: dict[str, str] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -119,12 +127,15 @@ class Scorer:
         answers: list[str] = []
         for row, gold in enumerate(golds):
             text = "" if gold is None else str(gold)
+            if isinstance(gold, bool | list | tuple | dict | set):
+                bad.append((row, text, f"expected a string or a number, found {type(gold).__name__}{where}"))
+                continue
             try:
                 answers.append(self._read_gold(text))
             except GoldError as error:
                 bad.extend((row, text, f"{why}{where}") for _, _, why in error.rows)
         if bad:
-            raise GoldError(bad)
+            raise GoldError(bad, _FIX)
         return answers
 
     def _read_gold(self, text: str) -> str:

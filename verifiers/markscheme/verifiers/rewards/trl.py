@@ -104,12 +104,14 @@ class TRLReward:
         """Read every gold of a data set, before anything is generated for it.
 
         Args:
-            columns: the data set's columns.
+            columns: the data set's columns by their names; of a ``datasets.Dataset`` these are ``rows[:]``.
 
         Raises:
-            DataError: the gold column is not there.
+            DataError: the gold column is not there, or these are no columns.
             GoldError: golds that cannot be read, all with their rows; a DataError where the golds are cases.
         """
+        if not isinstance(columns, Mapping):
+            raise DataError(f"expected columns by their names, as rows[:] of a data set, not {type(columns).__name__}")
         self.scorer.check(self._golds(columns))
 
     def _golds(self, columns: Mapping[str, Sequence[object]]) -> Sequence[object]:

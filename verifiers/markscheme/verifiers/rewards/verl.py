@@ -69,7 +69,7 @@ def compute_score(
         row = (extra_info or {}).get("index")
         if not isinstance(row, int):
             raise
-        raise GoldError([(row, text, why) for _, text, why in error.rows]) from None
+        raise GoldError([(row, text, why) for _, text, why in error.rows], error.fix) from None
     score = verdict.score or 0.0
     return {
         "score": score,
