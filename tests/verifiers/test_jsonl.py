@@ -40,6 +40,16 @@ def test_bad_lines_name_their_place_and_what_was_expected(tmp_path: Path, conten
         assert part in said
 
 
+def test_a_row_as_it_should_be_is_shown_where_it_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    for content in (b"", b"oops\n", b"[1]\n"):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r'expected one JSON object a line, such as \{"id": 1\}$'):
+            list(read_rows(path, '{"id": 1}'))
+        with pytest.raises(DataError, match=r"expected one JSON object a line$"):
+            list(read_rows(path))
+
+
 def test_rows_before_a_bad_line_are_yielded(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_bytes(GOOD * 3 + b"oops\n" + GOOD)

@@ -105,7 +105,7 @@ def evaluate(
         elif completions is None:
             raise DataError("expected completions to grade: pass --completions FILE, or --model NAME to draw them")
         joiner = _joiner(suite, data, precision, completion_field, limit)
-        tasks, problem = run.read_tasks(completions, joiner.tasks)
+        tasks, problem = run.read_tasks(completions, joiner.tasks, '{"index": 0, "completion": "…"}')
         job = run.Run(completions, tasks, Setup(reading, deadline, thinking), workers, out, fresh, problem)
         job.tasks = run.check_golds(tasks, on_bad_gold, job.notes)
         job.notes += joiner.notes()

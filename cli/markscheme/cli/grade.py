@@ -58,12 +58,13 @@ def grade(
     from markscheme.cli import run
     from markscheme.cli.terminal import errors_shown
     from markscheme.verifiers.grading import Setup
+    from markscheme.verifiers.jsonl import ANSWERED
     from markscheme.verifiers.policy import Policy
 
     make = _maker(gold_field, completion_field, form, Policy(percent=percent, precision=precision))
     with errors_shown():
         cluster = ray_options(engine, ray_address, out, workers=workers, shard_rows=shard_rows)
-        tasks, problem = run.read_tasks(file, make)
+        tasks, problem = run.read_tasks(file, make, ANSWERED)
         job = run.Run(file, tasks, Setup(reading, deadline, thinking), workers, out, fresh, problem, ray=cluster)
         job.tasks = run.check_golds(tasks, on_bad_gold, job.notes)
         graded = job.judge()

@@ -29,6 +29,8 @@ SOLUTION_FIELDS = ("solution", "completion", "response", "code")
 """Where a row's program is looked for; the first that is there counts."""
 _TEXT_FIELDS = ("problem", "question", "prompt")
 _CASE_FIELDS = ("cases", "tests", "unit_tests", "entry_point", "prompt", "module")
+_PROBLEM = '{"id": 1, "cases": [{"stdin": "41", "stdout": "42"}]}'
+_SOLUTION = '{"id": 1, "solution": "print(int(input()) + 1)"}'
 _LISTED = 20  # bad rows that a message names
 
 
@@ -51,7 +53,7 @@ def read_problems(path: Path) -> dict[str, ProblemRow]:
     """
     known: dict[str, ProblemRow] = {}
     bad: list[str] = []
-    for row in read_rows(path):
+    for row in read_rows(path, _PROBLEM):
         identity = row.identity()
         if identity is None:
             bad.append(f"{row.where}: no id")
@@ -92,7 +94,7 @@ def read_solutions(path: Path, known: dict[str, ProblemRow]) -> tuple[list[Task]
         return [Task(row.number, row.text(SOLUTION_FIELDS, "solution"), "", problem=problem.text, keys=keys)]
 
     try:
-        tasks, problem = read_tasks(path, make)
+        tasks, problem = read_tasks(path, make, _SOLUTION)
     except DataError:
         _refuse(bad, "solution(s) have no problem")
         raise

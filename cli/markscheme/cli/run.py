@@ -182,8 +182,15 @@ class Run:
         return f"{counted(count)} graded so far, kept in {self.out}; run the same command again to go on from there."
 
 
-def read_tasks(path: Path, make: Callable[[Row], Iterable[Task]]) -> tuple[list[Task], DataError | None]:
+def read_tasks(
+    path: Path, make: Callable[[Row], Iterable[Task]], example: str = ""
+) -> tuple[list[Task], DataError | None]:
     """Read tasks up to the first bad line; return them with what is wrong there, or None.
+
+    Args:
+        path: the file.
+        make: makes a row's tasks.
+        example: a row as it should be, for messages.
 
     Raises:
         DataError: there is no good line before the bad one.
@@ -191,7 +198,7 @@ def read_tasks(path: Path, make: Callable[[Row], Iterable[Task]]) -> tuple[list[
     """
     tasks: list[Task] = []
     try:
-        for row in read_rows(path):
+        for row in read_rows(path, example):
             tasks.extend(make(row))
     except DataError as error:
         if not tasks:

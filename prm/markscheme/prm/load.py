@@ -22,6 +22,8 @@ OnBad = Literal["error", "skip"]
 _IN_MEMORY = "rows"
 """What rows are called that come from no file."""
 
+_EXAMPLE = '{"problem": "…", "steps": ["…", "…"], "labels": [true, false]}'
+
 
 class SkippedRowsWarning(UserWarning):
     """Rows were left out; says which and why."""
@@ -90,7 +92,7 @@ def load_samples(
         OSError: the file cannot be read.
     """
     path = Path(path)
-    rows = [(row.number, _plain(row.fields)) for row in read_rows(path)]
+    rows = [(row.number, _plain(row.fields)) for row in read_rows(path, _EXAMPLE)]
     options = {"zero": zero, "alternatives": alternatives, "originals": originals}
     loaded = _load(rows, path.name, str(path), format, options)
     return _settled(loaded, str(path), on_bad)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from markscheme.verifiers.errors import DataError
 from markscheme.verifiers.grading import AnswerVerifier, Setup, Timed, cpu_seconds, grade_chunks, judge
-from markscheme.verifiers.jsonl import Row, kind, read_rows
+from markscheme.verifiers.jsonl import ANSWERED, Row, kind, read_rows
 from markscheme.verifiers.policy import Policy
 from markscheme.verifiers.tasks import Form, Task, read_task
 from markscheme.verifiers.verdict import Outcome, Verdict
@@ -103,7 +103,9 @@ def load_pairs(path: Path, *, form: Form = "completion", policy: Policy = DEFAUL
         DataError: a line is malformed, a field is missing or has the wrong type.
         OSError: the file cannot be read.
     """
-    return [Pair(replace(read_task(row, form=form), policy=policy), _expected(row)) for row in read_rows(path)]
+    return [
+        Pair(replace(read_task(row, form=form), policy=policy), _expected(row)) for row in read_rows(path, ANSWERED)
+    ]
 
 
 def _expected(row: Row) -> bool:

@@ -17,7 +17,8 @@ GOLD_FIELDS = ("gold", "answer", "reference")
 COMPLETION_FIELDS = ("prediction", "completion", "response")
 """Where a row's completion is looked for; the first that is there counts."""
 
-EXPECTED = 'expected one JSON object a line, such as {"gold": "18", "completion": "… \\\\boxed{18}"}'
+ANSWERED = '{"gold": "18", "completion": "… \\\\boxed{18}"}'
+"""A row to grade, as messages show it."""
 MAX_INT_DIGITS = 4000
 """Python refuses to turn longer texts into an ``int``; such a number is kept as an exact ``Decimal``."""
 
@@ -95,27 +96,32 @@ def kind(value: object) -> str:
     return "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else "a number"
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path, example: str = "") -> Iterator[Row]:
     """Read the rows of a file, one at a time: what stands before a bad line has been yielded when it raises.
+
+    Args:
+        path: the file.
+        example: a row as it should be, for messages.
 
     Raises:
         DataError: the file is empty, or a line is not UTF-8, holds a NUL byte, is not JSON or is not an object.
         OSError: the file cannot be opened or read.
     """
+    expected = "expected one JSON object a line" + (f", such as {example}" if example else "")
     number = offset = 0
     with path.open("rb") as file:
         for line, raw in enumerate(file, 1):
             content = raw.removeprefix(b"\xef\xbb\xbf") if line == 1 else raw
-            text = _decode(content, f"{path}, line {line}", offset + len(raw) - len(content))
+            text = _decode(content, f"{path}, line {line}", offset + len(raw) - len(content), expected)
             offset += len(raw)
             if text.strip():
-                yield Row(path, number, line, _parse(text.rstrip("\r\n"), path, line))
+                yield Row(path, number, line, _parse(text.rstrip("\r\n"), path, line, expected))
                 number += 1
     if number == 0:
-        raise DataError(f"{path}: the file is empty: {EXPECTED}")
+        raise DataError(f"{path}: the file is empty: {expected}")
 
 
-def _decode(raw: bytes, where: str, offset: int) -> str:
+def _decode(raw: bytes, where: str, offset: int, expected: str) -> str:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -124,22 +130,22 @@ def _decode(raw: bytes, where: str, offset: int) -> str:
             f"{where}: not UTF-8: byte 0x{raw[at]:02x} at byte offset {offset + at} of the file; save the file as UTF-8"
         ) from None
     if "\0" in text:
-        raise DataError(f"{where}: a NUL byte at byte offset {offset + raw.index(0)} of the file; {EXPECTED}")
+        raise DataError(f"{where}: a NUL byte at byte offset {offset + raw.index(0)} of the file; {expected}")
     return text
 
 
-def _parse(text: str, path: Path, line: int) -> dict[str, Any]:
+def _parse(text: str, path: Path, line: int, expected: str) -> dict[str, Any]:
     try:
         value = json.loads(text, parse_float=Decimal, parse_int=_integer, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        raise DataError(f"{path}, line {line}, column {error.colno}: {error.msg}; {EXPECTED}") from None
+        raise DataError(f"{path}, line {line}, column {error.colno}: {error.msg}; {expected}") from None
     except RecursionError:
-        raise DataError(f"{path}, line {line}, column 1: nested too deeply; {EXPECTED}") from None
+        raise DataError(f"{path}, line {line}, column 1: nested too deeply; {expected}") from None
     except _NotJsonError as error:
         column = text.find(str(error)) + 1
         raise DataError(f"{path}, line {line}, column {column}: {error} is not JSON; write it as a string") from None
     if not isinstance(value, dict):
-        raise DataError(f"{path}, line {line}, column 1: found {kind(value)}; {EXPECTED}")
+        raise DataError(f"{path}, line {line}, column 1: found {kind(value)}; {expected}")
     return value
 
 
