@@ -9,8 +9,10 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakes import Run
 from markscheme.cli.terminal import clip, errors_shown, safe
 from markscheme.verifiers.errors import GoldError
+from markscheme.verifiers.release import release
 
 
 def test_controls_become_visible() -> None:
@@ -53,6 +55,10 @@ def test_help_loads_nothing_heavy() -> None:
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_version(run: Run) -> None:
+    assert run("--version").stdout == f"markscheme {release()}\n"
 
 
 def test_python_m_works() -> None:

@@ -44,7 +44,7 @@ def test_every_bad_row_is_named(tmp_path: Path) -> None:
         load_samples(path)
     lines = str(caught.value).splitlines()
     assert lines == [
-        f"{path}: 6 row(s) cannot be used:",
+        f"{path}: 6 row(s) cannot be used (rows are counted from 0):",
         "  row 1 (long): expected one label a step: 2 steps, 3 labels; None labels a step as unknown",
         "  row 2 (blank): step 1 is empty: take it out, and its label with it",
         "  row 3 (range): label 1 is 3: expected -1, 0, 1 or a probability in [0, 1]",

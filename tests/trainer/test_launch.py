@@ -236,6 +236,10 @@ def test_golds_are_read_before_anything_is_generated(policy: Path, tmp_path: Pat
     ("given", "message"),
     [
         ({"reward_funcs": None}, r"no reward: set reward_funcs, for example reward_funcs: \[math\]"),
+        (
+            {"supervision": "both"},
+            r"recipe.yaml, line \d+: supervision: 'both' needs step rewards: set step_reward",
+        ),
         ({"reward_funcs": ["maths"]}, r"recipe.yaml, line \d+: reward_funcs\[0\]: no 'maths' \(did you mean 'math'"),
         (
             {"reward_funcs": [{"name": "math", "weight": 1}], "reward_weights": [1.0]},

@@ -147,7 +147,7 @@ def test_problems_come_from_a_column_or_the_last_user(tokenizer):
     chat = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}]
     PRMStepReward(judge, tokenizer=tokenizer)(prompts=[chat], completions=["…"], completion_ids=held)
     assert [problem for problem, _ in judge.asked] == ["What?", "Why?"]
-    with pytest.raises(DataError, match=r"no column 'question' \(columns: answer, completions\)"):
+    with pytest.raises(DataError, match=r"no column 'question' \(columns: answer\); pass"):
         made(prompts=["…"], completions=["…"], completion_ids=held, answer=["1"])
 
 

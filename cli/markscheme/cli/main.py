@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from io import TextIOWrapper
+from typing import Annotated
 
 import typer
 
@@ -20,12 +21,32 @@ from markscheme.cli.train import train
 
 app = typer.Typer(
     name="markscheme",
-    help="Grade model answers and programs strictly, and say why.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001 - an option's callback
+    if wanted:
+        from markscheme.verifiers.release import release
+
+        typer.echo(f"markscheme {release()}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Grade model answers and programs strictly, and say why."""
+    del version
+
+
 app.command()(grade)
 app.command()(audit)
 app.command("eval")(evaluate)

@@ -35,7 +35,7 @@ BAD = {
 def test_a_bad_row_is_named_or_left_out_and_counted(backbone_folder, settings, name):
     row, why = BAD[name]
     rows = [GOOD, row, GOOD]
-    with pytest.raises(StepDataError, match=rf"1 row\(s\) cannot be used:\n  row 1: .*{why}"):
+    with pytest.raises(StepDataError, match=rf"1 row\(s\) cannot be used \(rows .* 0\):\n  row 1: .*{why}"):
         PRMTrainer(backbone_folder, settings(), train_dataset=rows)
     with pytest.warns((SkippedRowsWarning, LostStepsWarning), match=f"row 1: .*{why}"):
         trainer = PRMTrainer(backbone_folder, settings(on_bad="skip"), train_dataset=rows)

@@ -39,13 +39,19 @@ def make(recipe: Recipe, tokenizer: Any = None) -> Parts:
         tokenizer: the policy's; needed for step rewards alone.
 
     Raises:
-        TrainerConfigError: a name is not known, arguments do not fit, or no reward is named.
+        TrainerConfigError: a name is not known, arguments do not fit, or no reward is named, or none of steps where
+            they are learnt from.
     """
     parts = Parts()
     _rewards(recipe, parts)
     if recipe.script.step_reward is not None:
         spec = read_spec(recipe.script.step_reward, recipe.where("step_reward"))
         parts.steps = _step_reward(spec, tokenizer)
+    elif recipe.training.supervision != "outcome":
+        raise TrainerConfigError(
+            f"{recipe.where('supervision')}: {recipe.training.supervision!r} needs step rewards: "
+            "set step_reward, for example step_reward: equations"
+        )
     for entry in recipe.script.callbacks:
         parts.callbacks.append(build(read_spec(entry, recipe.where("callbacks")), CALLBACKS))
     for callback in parts.callbacks:

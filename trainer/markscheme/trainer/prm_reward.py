@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _HEADING = re.compile(r"^[\s#>*_]*step\s*\d+\s*[*_]*\s*[:.)–—-]?[*_]*", re.IGNORECASE)
 
+_TRLS = {"completions", "log_extra", "trainer_state"}
+"""What TRL passes beside the columns."""
+
 
 class Guard(StrEnum):
     """Why a step is not the judge's to reward."""
@@ -170,9 +173,10 @@ class PRMStepReward:
         if self.problem_column is None:
             return [_text(prompt) for prompt in prompts]
         if self.problem_column not in columns:
+            given = sorted(set(columns) - _TRLS)
             raise DataError(
                 f"the data set has no column {self.problem_column!r} (columns: "
-                f"{', '.join(sorted(columns)) or 'none'}); pass problem_column= one that holds the problem's text"
+                f"{', '.join(given) or 'none'}); pass problem_column= one that holds the problem's text"
             )
         return [str(problem) for problem in columns[self.problem_column]]
 

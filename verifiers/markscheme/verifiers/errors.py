@@ -54,7 +54,8 @@ class StepDataError(DataError):
         )
         rest = f"\n  … and {len(rows) - 20} more" if len(rows) > 20 else ""
         super().__init__(
-            f"{f'{where}: ' if where else ''}{len(rows)} row(s) cannot be used:\n{shown}{rest}\n"
+            f"{f'{where}: ' if where else ''}{len(rows)} row(s) cannot be used (rows are counted from 0):\n"
+            f"{shown}{rest}\n"
             'Mend them, or pass on_bad="skip" to leave these rows out.'
         )
 

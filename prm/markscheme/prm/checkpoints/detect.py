@@ -52,7 +52,8 @@ def detect_format(folder: str | Path) -> str:
             return name
     raise DataError(
         f"{folder}: neither its architecture ({', '.join(architectures) or 'not named'}) nor its name tells what it "
-        f"is; pass format= one of {', '.join(FORMATS)}"
+        "is. Train a judge from it (`markscheme prm train`), or pass format= (--judge-format; eval's --prm-format), "
+        f"one of {', '.join(FORMATS)}"
     )
 
 
