@@ -132,10 +132,10 @@ def _joiner(
     from markscheme.benchmarks.suites.join import Joiner
     from markscheme.verifiers.jsonl import COMPLETION_FIELDS
 
-    problems = SUITES[suite].load(data)[:limit]
+    problems = SUITES[suite].load(data)
     policies = [problem.policy.model_copy(update={"precision": precision}) for problem in problems]
     problems = [replace(problem, policy=policy) for problem, policy in zip(problems, policies, strict=True)]
-    return Joiner(problems, (completion_field,) if completion_field else COMPLETION_FIELDS)
+    return Joiner(problems, (completion_field,) if completion_field else COMPLETION_FIELDS, limit)
 
 
 def by_problem(graded: Sequence[Graded]) -> list[list[Graded]]:
