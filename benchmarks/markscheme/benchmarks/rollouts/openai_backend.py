@@ -67,11 +67,12 @@ class OpenAIBackend:
         gate = asyncio.Semaphore(self.concurrency)
         async with httpx.AsyncClient(headers=headers, timeout=self.seconds) as client:
 
-            async def one(place: int, prompt: Prompt) -> list[Generated]:
+            async def one(prompt: Prompt, own: int) -> list[Generated]:
                 async with gate:
-                    return await self._one(client, prompt, sampling, (seed + place) % (1 << 31))
+                    return await self._one(client, prompt, sampling, own)
 
-            tasks = [asyncio.ensure_future(one(place, prompt)) for place, prompt in enumerate(prompts)]
+            seeds = sampling.seeds(seed, len(prompts))
+            tasks = [asyncio.ensure_future(one(*asked)) for asked in zip(prompts, seeds, strict=True)]
             try:
                 return list(await asyncio.gather(*tasks))
             finally:  # where one fails the others' answers are of no use

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from markscheme.benchmarks.rollouts.backend import Generated
+from markscheme.benchmarks.rollouts.backend import Generated, checkpoint
 from markscheme.benchmarks.rollouts.prompts import Prompt
 from markscheme.benchmarks.rollouts.sampling import Sampling
 from markscheme.verifiers.errors import DataError, MissingExtraError
@@ -30,7 +30,7 @@ class TransformersBackend:
     def __init__(self, model: str, *, batch_size: int = 16, dtype: str = "auto") -> None:
         try:
             import torch  # noqa: PLC0415 - of an extra
-            from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
+            from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig  # noqa: PLC0415
         except ImportError as error:
             raise MissingExtraError(
                 f"the transformers backend needs: pip install markscheme[train] ({error})"
@@ -43,10 +43,13 @@ class TransformersBackend:
         except (OSError, ValueError) as error:
             raise DataError(f"the model {model!r} cannot be loaded: {error}") from error
         self.model.to(self.device).eval()
+        # A checkpoint's own settings, such as a repetition penalty, would be at work beside the sampling asked for.
+        own = self.model.generation_config
+        self.model.generation_config = GenerationConfig(bos_token_id=own.bos_token_id, eos_token_id=own.eos_token_id)
         if self.tokenizer.pad_token is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         self.batch_size = batch_size
-        self.identity = f"transformers {model} {kind} {batch_size}"
+        self.identity = f"transformers {checkpoint(model)} {kind} {batch_size}"
 
     @property
     def chats(self) -> bool:
@@ -98,8 +101,6 @@ class TransformersBackend:
         }
         if not sampling.greedy:
             options |= {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
-        else:  # what a checkpoint's own settings may hold, and greedy search would warn of
-            options |= {"temperature": None, "top_p": None, "top_k": None}
         if sampling.stop:
             options |= {"stop_strings": list(sampling.stop), "tokenizer": self.tokenizer}
         return options
