@@ -67,6 +67,9 @@ def test_a_refusal_is_shown(server: Server) -> None:
     server.body = b'{"error": "no such model"}'
     with pytest.raises(DataError, match=r"refuses: status 400: .*no such model"):
         backend(server).generate([Prompt(text="a")], Sampling(), 0)
+    server.body = b"<html>"
+    with pytest.raises(DataError, match="expected JSON, found '<html>': is this the URL up to and with /v1"):
+        backend(server).generate([Prompt(text="a")], Sampling(), 0)
     server.body = b'{"choices": []}'
     with pytest.raises(DataError, match="asked for 1 completions, got 0"):
         backend(server).generate([Prompt(text="a")], Sampling(), 0)

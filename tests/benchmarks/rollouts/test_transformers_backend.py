@@ -81,6 +81,8 @@ def test_what_does_not_fit_or_load_is_named(model: Path, tmp_path: Path) -> None
     backend = TransformersBackend(str(model))
     with pytest.raises(DataError, match="a prompt of 500 tokens and 100 more do not fit the model's 512"):
         backend.generate([Prompt(text="x" * 500)], Sampling(max_tokens=100), 0)
+    with pytest.raises(DataError, match=r"It is one of 1 of these 2, and ends in 'x+ 2 \+ 2'"):
+        backend.generate([Prompt(text="1"), Prompt(text="x" * 500 + " 2 + 2")], Sampling(max_tokens=10), 0)
     with pytest.raises(DataError, match="cannot be loaded"):
         TransformersBackend(str(tmp_path))
 

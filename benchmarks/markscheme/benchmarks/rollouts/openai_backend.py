@@ -117,7 +117,13 @@ class OpenAIBackend:
                 continue
             if response.is_error:
                 raise DataError(f"{self.url}/{route} refuses: status {response.status_code}: {response.text[:500]}")
-            return response.json()
+            try:
+                return response.json()
+            except ValueError as error:  # a page, where no such server is
+                raise DataError(
+                    f"{self.url}/{route}: expected JSON, found {response.text[:300]!r}: is this the URL up to and with "
+                    "/v1?"
+                ) from error
         raise ServerError(f"{self.url}/{route} failed {_TRIES} times; the last time: {why}")
 
     def _read(self, answer: Any, n: int) -> list[Generated]:

@@ -62,6 +62,7 @@ class TransformersBackend:
 
         texts = [self._text(prompt) for prompt in prompts]
         ids = self.tokenizer(texts, add_special_tokens=not prompts[0].messages)["input_ids"] if texts else []
+        self._check_lengths(texts, ids, sampling)
         copies = 1 if sampling.greedy else sampling.n
         order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
         found: list[list[Generated]] = [[] for _ in prompts]
@@ -70,6 +71,18 @@ class TransformersBackend:
             for n, generated in zip(batch, self._batch([ids[n] for n in batch], sampling), strict=True):
                 found[n].append(generated)
         return [group * (sampling.n // copies) for group in found]
+
+    def _check_lengths(self, texts: Sequence[str], ids: Sequence[list[int]], sampling: Sampling) -> None:
+        """Before any is generated: what is done of a call is lost with it."""
+        most = getattr(self.model.config, "max_position_embeddings", None)
+        long = [n for n, one in enumerate(ids) if most is not None and len(one) + sampling.max_tokens > most]
+        if long:
+            worst = max(long, key=lambda n: len(ids[n]))
+            raise DataError(
+                f"a prompt of {len(ids[worst])} tokens and {sampling.max_tokens} more do not fit the model's {most}: "
+                "give fewer worked examples or a smaller --max-tokens. "
+                f"It is one of {len(long)} of these {len(ids)}, and ends in {texts[worst][-80:]!r}"
+            )
 
     def _text(self, prompt: Prompt) -> str:
         if not prompt.messages:
@@ -82,12 +95,6 @@ class TransformersBackend:
 
         inputs = self.tokenizer.pad({"input_ids": ids}, return_tensors="pt").to(self.device)
         width = inputs["input_ids"].shape[1]
-        most = getattr(self.model.config, "max_position_embeddings", None)
-        if most is not None and width + sampling.max_tokens > most:
-            raise DataError(
-                f"a prompt of {width} tokens and {sampling.max_tokens} more do not fit the model's {most}: "
-                "give fewer worked examples or a smaller --max-tokens"
-            )
         with torch.inference_mode():
             output = self.model.generate(**inputs, **self._options(sampling))
         for row in output[:, width:]:
