@@ -75,6 +75,20 @@ def test_samples_without_a_name_are_kept_in_the_cache(
     assert len(list((tmp_path / "cache" / "samples").iterdir())) == 3
 
 
+def test_fresh_verdicts_are_of_the_same_samples(run: Run, data: Path, model: Path, tmp_path: Path) -> None:
+    kept, out = tmp_path / "samples.jsonl", tmp_path / "verdicts.jsonl"
+    args = ("eval", "gsm8k", "--model", model, "--data", data, "--max-tokens", 4, "--completions", kept, "-o", out)
+    run(*args)
+    drawn = kept.stat().st_mtime_ns
+    assert "pass --fresh to start over" in run(*args, "--reading", "boxed", code=2).stderr
+    run(*args, "--reading", "boxed", "--fresh")
+    assert kept.stat().st_mtime_ns == drawn
+    changed = run(*args, "--max-tokens", 5, code=2).stderr
+    assert "problem 0 are of another model or other settings" in changed and "eval --resample" in changed
+    run(*args, "--max-tokens", 5, "--resample", "--fresh")
+    assert kept.stat().st_mtime_ns > drawn
+
+
 def test_what_is_missing_is_named(run: Run, data: Path, tmp_path: Path) -> None:
     assert "pass --completions FILE, or --model NAME" in run("eval", "gsm8k", "--data", data, code=2).stderr
     args = ("sample", "gsm8k", "--model", tmp_path, "--data", data, "-o", tmp_path / "s.jsonl")

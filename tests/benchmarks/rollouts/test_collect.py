@@ -65,7 +65,7 @@ def test_other_settings_are_refused(tmp_path: Path) -> None:
     run(path, Echo(), Sampling(n=1))
     with pytest.raises(DataError, match=r"line 1: the samples of problem 0 are of another model or other settings"):
         run(path, Echo("another"), Sampling(n=1))
-    with pytest.raises(DataError, match="pass --fresh to start over"):
+    with pytest.raises(DataError, match="start over: sample --fresh, eval --resample"):
         run(path, Echo(), Sampling(n=2))
     assert len(run(path, Echo(), Sampling(n=2), fresh=True)) == len(PROBLEMS)
 

@@ -90,7 +90,7 @@ class SampleFile:
             if self.digests.get(index, row.fields["digest"]) != row.fields["digest"]:
                 raise DataError(
                     f"{row.where}: the samples of problem {index} are of another model or other settings; "
-                    "choose another file, or pass --fresh to start over"
+                    "choose another file, or start over: sample --fresh, eval --resample"
                 )
             self.done.add(index)
 
