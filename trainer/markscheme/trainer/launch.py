@@ -69,6 +69,9 @@ def run(recipe: Recipe) -> ProcessGRPOTrainer:
     trainer.save_model(recipe.training.output_dir)
     if recipe.training.push_to_hub:
         trainer.push_to_hub(dataset_name=recipe.script.dataset_name)
+    # Ranks that save nothing would be done at once. Gloo's threads need the interpreter to let go of what was gathered
+    # last, and the group's end, which comes with the trainer's, waits for them and holds it; waiting here does not.
+    trainer.accelerator.wait_for_everyone()
     if hasattr(trainer, "end"):  # transformers 5.18 and later: trackers and the process group end
         trainer.end()
     return trainer
