@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CORE := constraints/core.txt
 FULL := constraints/full.txt
 
-.PHONY: demo test test-ray test-vllm check docs soak peer-bench test-matrix peer-tests clean
+.PHONY: demo test test-ray test-vllm vllm-env check docs soak peer-bench test-matrix peer-tests clean
 
 $(BIN)/markscheme: pyproject.toml $(CORE)
 	$(PYTHON) -m venv $(VENV)
@@ -75,6 +75,8 @@ $(VLLM_STAMP):
 	  $(VLLM_PIP) install --no-deps $(VLLM_PLUGIN); touch $@; }'
 
 SOURCES := verifiers:prm:trainer:benchmarks:serve:cli
+vllm-env: $(VLLM_STAMP)
+
 test-vllm: $(VLLM_STAMP)
 	PYTHONPATH=$(subst $() ,:,$(addprefix $(CURDIR)/,$(subst :, ,$(SOURCES)))) \
 	  $(abspath $(VLLM_ENV))/bin/python -m pytest -q tests/vllm_cpu

@@ -57,10 +57,11 @@ class Nodes:
         return str(self._cluster.address)
 
     def ensure(self, count: int) -> None:
-        """Add nodes until there are so many."""
+        """Add nodes until there are so many, and wait until the head knows of these and of no dead one."""
         for _ in range(count - len(self._workers)):
             add = partial(self._cluster.add_node, num_cpus=1, object_store_memory=_MEMORY)
             self._workers.append(_patiently(add))
+        self._cluster.wait_for_nodes(timeout=60)
 
     def kill_one(self) -> str:
         """Kill a node with all its processes, without a word to the others; return its id."""

@@ -18,7 +18,8 @@ mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 server=${hosts[0]}
 trainers=("${hosts[@]:1}")
 export MAIN=${trainers[0]} NODES=${#trainers[@]} GPUS=${GPUS:-8}
-export MODEL=${MODEL:-$(sed -n 's/^model_name_or_path: *//p' "$1")} TENSOR_PARALLEL=${TENSOR_PARALLEL:-8}
+model=$(sed -En "s/^model_name_or_path: *[\"']?([^\"'#]*[^\"'# ]).*/\1/p" "$1") # without quotes and what a comment says
+export MODEL=${MODEL:-$model} TENSOR_PARALLEL=${TENSOR_PARALLEL:-8}
 list=$(IFS=,; echo "${trainers[*]}")
 
 srun --kill-on-bad-exit=1 --nodes=1 --ntasks=1 --nodelist="$server" "$here/cluster/serve.sh" &

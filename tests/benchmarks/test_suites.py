@@ -97,6 +97,17 @@ def test_rows_join_by_index_or_id_and_may_hold_lists() -> None:
     assert joiner.missing() == [0]
 
 
+def test_rows_beyond_the_limit_are_passed_over() -> None:
+    joiner = Joiner(PROBLEMS, limit=1)
+    rows = [{"index": 1, "completion": "x"}, {"id": "b", "completion": "y"}, {"index": 0, "completion": "z"}]
+    tasks = [task for i, fields in enumerate(rows) for task in joiner.tasks(Row(Path("c"), i, i + 1, fields))]
+    assert [(task.row, task.completion) for task in tasks] == [(0, "z")]
+    assert joiner.missing() == joiner.notes() == []
+    with pytest.raises(DataError, match="expected 0 to 1, found 2"):
+        list(joiner.tasks(Row(Path("c"), 3, 4, {"index": 2, "completion": "x"})))
+    assert "1 of 1 problems have no completion" in Joiner(PROBLEMS, limit=1).notes()[0]
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [

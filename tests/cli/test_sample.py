@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,24 @@ def test_samples_without_a_name_are_kept_in_the_cache(
     assert list((tmp_path / "cache" / "samples").iterdir()) == files
     run(*args, "--shots", 1)
     assert len(list((tmp_path / "cache" / "samples").iterdir())) == 2
+    assert "problems: 3" in run(*args, "--limit", 3).stdout  # of samples of five
+    os.utime(model / "model.safetensors", ns=(1, 1))  # the next checkpoint, in the same folder
+    run(*args)
+    assert len(list((tmp_path / "cache" / "samples").iterdir())) == 3
+
+
+def test_fresh_verdicts_are_of_the_same_samples(run: Run, data: Path, model: Path, tmp_path: Path) -> None:
+    kept, out = tmp_path / "samples.jsonl", tmp_path / "verdicts.jsonl"
+    args = ("eval", "gsm8k", "--model", model, "--data", data, "--max-tokens", 4, "--completions", kept, "-o", out)
+    run(*args)
+    drawn = kept.stat().st_mtime_ns
+    assert "pass --fresh to start over" in run(*args, "--reading", "boxed", code=2).stderr
+    run(*args, "--reading", "boxed", "--fresh")
+    assert kept.stat().st_mtime_ns == drawn
+    changed = run(*args, "--max-tokens", 5, code=2).stderr
+    assert "problem 0 are of another model or other settings" in changed and "eval --resample" in changed
+    run(*args, "--max-tokens", 5, "--resample", "--fresh")
+    assert kept.stat().st_mtime_ns > drawn
 
 
 def test_what_is_missing_is_named(run: Run, data: Path, tmp_path: Path) -> None:
@@ -75,4 +94,5 @@ def test_what_is_missing_is_named(run: Run, data: Path, tmp_path: Path) -> None:
     args = ("sample", "gsm8k", "--model", tmp_path, "--data", data, "-o", tmp_path / "s.jsonl")
     assert "expected transformers, vllm or a URL" in run(*args, "--backend", "hal", code=2).stderr
     assert "cannot be loaded" in run(*args, code=2).stderr
+    assert "error: --top-p 0.0: input should be greater than 0" in run(*args, "--top-p", 0, code=2).stderr
     assert "expected NAME=VALUE" in run(*args, "--engine", "fast", code=2).stderr

@@ -22,6 +22,7 @@ from markscheme.trainer import recipe  # noqa: E402
 from tinymodels import save_policy  # noqa: E402
 
 CLUSTER = EXAMPLES / "cluster"
+MODEL = "Qwen/Qwen2.5-7B-Instruct"
 # accelerate shards on accelerators alone. Told that this is one, it does the same on CPUs, over gloo.
 ON_CPU = """
 import os
@@ -159,16 +160,24 @@ code=0; for pid in "${pids[@]}"; do wait "$pid" || code=$?; done; exit "$code"
 
 
 @pytest.mark.parametrize(
-    ("serving", "training", "restarts", "code", "requeued"),
+    ("serving", "training", "restarts", "code", "requeued", "model"),
     [
-        ("exec sleep 300", "exit 0", "0", 0, False),
-        ("exec sleep 300", "exit 3", "0", 3, True),
-        ("exec sleep 300", "exit 3", "5", 3, False),
-        ("sleep 3", "exec sleep 300", "0", 1, True),
+        ("exec sleep 300", "exit 0", "0", 0, False, MODEL),
+        ("exec sleep 300", "exit 3", "0", 3, True, f"{MODEL} # 15 GB"),
+        ("exec sleep 300", "exit 3", "5", 3, False, f'"{MODEL}"'),
+        ("sleep 3", "exec sleep 300", "0", 1, True, f"'{MODEL}'   # 15 GB"),
     ],
     ids=["it ends well", "a trainer dies", "too often", "the server dies"],
 )
-def test_slurm(serving: str, training: str, restarts: str, code: int, requeued: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_slurm(
+    serving: str,
+    training: str,
+    restarts: str,
+    code: int,
+    requeued: bool,  # noqa: FBT001
+    model: str,
+    tmp_path: Path,
+) -> None:
     """The job script with stand-ins for Slurm's commands and for what the nodes run."""
     for name, text in STANDINS.items():
         place = tmp_path / ("examples/cluster" if name.endswith(".sh") else "bin") / name
@@ -179,14 +188,16 @@ def test_slurm(serving: str, training: str, restarts: str, code: int, requeued: 
         "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "SLURM_SUBMIT_DIR": str(tmp_path), "SLURM_JOB_ID": "7",
         "SLURM_JOB_NODELIST": "n[0-2]", "SLURM_RESTART_COUNT": restarts, "SERVING": serving, "TRAINING": training,
     }  # fmt: skip
-    command = [str(CLUSTER / "slurm.sh"), str(CLUSTER / "grpo.yaml"), "--output_dir", "runs/x"]
+    path = tmp_path / "grpo.yaml"
+    path.write_text((CLUSTER / "grpo.yaml").read_text().replace(f": {MODEL}\n", f": {model}\n"))
+    command = [str(CLUSTER / "slurm.sh"), str(path), "--output_dir", "runs/x"]
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == code, done.stderr
     log = (tmp_path / "log").read_text().splitlines()
-    assert "serve Qwen/Qwen2.5-7B-Instruct 8" in log
-    arguments = f"{CLUSTER / 'grpo.yaml'} --output_dir runs/x --vllm_server_base_url http://n0:8000"
+    assert f"serve {MODEL} 8" in log
+    arguments = f"{path} --output_dir runs/x --vllm_server_base_url http://n0:8000"
     for rank in range(2):
         assert f"train {rank} of 2 at n1: {arguments}" in log
     assert ("scontrol requeue 7" in log) is requeued

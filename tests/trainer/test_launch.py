@@ -62,7 +62,7 @@ def test_a_run_with_everything(policy: Path, tmp_path: Path) -> None:
     names = [type(one).__name__ for one in trainer.callback_handler.callbacks[:3]]
     assert names == ["RewardEMACallback", "BrokenVerifierCallback", "EarlyStoppingOnPlateau"], "before the reporters"
     assert set(trainer.callback_handler.callbacks[1].alarms) == {"math_reward", "length", "steps"}
-    assert "Answer." in str(trainer._logs["prompt"][0]), "messages, or in older releases their text"
+    assert "nswer." in str(trainer._logs["prompt"][0]), "messages, or in older releases the tokens that are known"
     assert (tmp_path / "out" / "model.safetensors").is_file()
     kept = recipe.parse(["--config", str(tmp_path / "out" / launch.KEPT)])
     assert kept.training.credit == "min"
@@ -93,11 +93,28 @@ def test_stopping_and_going_on(policy: Path, tmp_path: Path) -> None:
 
 
 def test_checkpoints_that_are_not_there(policy: Path, tmp_path: Path) -> None:
-    with pytest.raises(TrainerConfigError, match="resume_from_checkpoint: no checkpoint in "):
+    with pytest.raises(TrainerConfigError, match="resume_from_checkpoint: no whole checkpoint in "):
         launch.find_checkpoint(parsed(tmp_path, policy, resume_from_checkpoint="last").training)
     with pytest.raises(TrainerConfigError, match="resume_from_checkpoint: no folder nowhere"):
         launch.find_checkpoint(parsed(tmp_path, policy, resume_from_checkpoint="nowhere").training)
     assert launch.find_checkpoint(parsed(tmp_path, policy, resume_from_checkpoint="auto").training) is None
+
+
+def test_a_checkpoint_that_was_cut_off_is_passed_over(
+    policy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A node that dies while it saves leaves weights without the trainer's state, on which every restart would fail."""
+    training = parsed(tmp_path, policy, resume_from_checkpoint="auto").training
+    for step in (9, 10, 11):
+        (tmp_path / "out" / f"checkpoint-{step}").mkdir(parents=True)
+        (tmp_path / "out" / f"checkpoint-{step}" / "model.safetensors").touch()
+    assert launch.find_checkpoint(training) is None
+    for step in (9, 10):
+        (tmp_path / "out" / f"checkpoint-{step}" / "trainer_state.json").touch()
+    assert launch.find_checkpoint(training) == str(tmp_path / "out" / "checkpoint-10")
+    assert "checkpoint-11 was not written to its end: going on from " in caplog.text
+    with pytest.raises(TrainerConfigError, match=r"out holds checkpoint-11 of an earlier run"):
+        launch.find_checkpoint(parsed(tmp_path, policy).training)
 
 
 def test_a_dry_run_trains_nothing(policy: Path, tmp_path: Path) -> None:

@@ -58,6 +58,9 @@ def evaluate(
     dtype: sampling.DTypeOption = "auto",
     batch_size: sampling.BatchOption = 16,
     engine: sampling.EngineOption = None,
+    resample: Annotated[
+        bool, typer.Option("--resample", help="Draw the samples of --model anew; --fresh leaves them.")
+    ] = False,
     prm: Annotated[
         str | None,
         typer.Option(metavar="JUDGE", help="Best of n by this judge of steps: a checkpoint, or a file of its scores."),
@@ -100,7 +103,7 @@ def evaluate(
                 },
             )  # fmt: skip
             completions = completions or drawn.cached()
-            drawn.run(completions, fresh=fresh)
+            drawn.run(completions, fresh=resample)
             del drawn  # a model or an engine, and with it the memory that the judge may need
         elif completions is None:
             raise DataError("expected completions to grade: pass --completions FILE, or --model NAME to draw them")
@@ -132,10 +135,10 @@ def _joiner(
     from markscheme.benchmarks.suites.join import Joiner
     from markscheme.verifiers.jsonl import COMPLETION_FIELDS
 
-    problems = SUITES[suite].load(data)[:limit]
+    problems = SUITES[suite].load(data)
     policies = [problem.policy.model_copy(update={"precision": precision}) for problem in problems]
     problems = [replace(problem, policy=policy) for problem, policy in zip(problems, policies, strict=True)]
-    return Joiner(problems, (completion_field,) if completion_field else COMPLETION_FIELDS)
+    return Joiner(problems, (completion_field,) if completion_field else COMPLETION_FIELDS, limit)
 
 
 def by_problem(graded: Sequence[Graded]) -> list[list[Graded]]:

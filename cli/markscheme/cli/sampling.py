@@ -101,16 +101,24 @@ def job(
     batch_size: int,
     engine: Sequence[str],
 ) -> Job:
-    """Put a job together; the model is loaded. Raises as the parts do."""
+    """Put a job together; the model is loaded. Raises DataError for a setting out of range, else as the parts do."""
+    from pydantic import ValidationError
+
     from markscheme.benchmarks.rollouts import PRESETS, Sampling, open_backend
     from markscheme.benchmarks.rollouts.prompts import prompter
     from markscheme.benchmarks.rollouts.shots import SHOTS
     from markscheme.benchmarks.suites import SUITES
+    from markscheme.verifiers.errors import DataError
 
     problems = SUITES[suite].load(data)[:limit]
     settings = PRESETS[preset or ("greedy" if samples == 1 else "default")]
     given = {name: value for name, value in overrides.items() if value is not None}
-    sampling = Sampling.model_validate({**settings, **given, "n": samples})
+    try:
+        sampling = Sampling.model_validate({**settings, **given, "n": samples})
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = str(first["loc"][0]).replace("_", "-")
+        raise DataError(f"--{option} {first['input']}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
     opened = open_backend(backend, model, batch_size=batch_size, dtype=dtype, engine=engine_arguments(engine))
     return Job(suite, problems, opened, prompter(style, SHOTS[suite], shots, chats=opened.chats), sampling)
 

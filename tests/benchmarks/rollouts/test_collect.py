@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from markscheme.benchmarks.rollouts import Generated, Prompt, Prompter, SampleFile, Sampling, collect
+from markscheme.benchmarks.rollouts.backend import checkpoint
 from markscheme.benchmarks.rollouts.collect import CHUNK, digests
 from markscheme.benchmarks.suites import Problem
 from markscheme.verifiers.errors import DataError
@@ -64,7 +65,7 @@ def test_other_settings_are_refused(tmp_path: Path) -> None:
     run(path, Echo(), Sampling(n=1))
     with pytest.raises(DataError, match=r"line 1: the samples of problem 0 are of another model or other settings"):
         run(path, Echo("another"), Sampling(n=1))
-    with pytest.raises(DataError, match="pass --fresh to start over"):
+    with pytest.raises(DataError, match="start over: sample --fresh, eval --resample"):
         run(path, Echo(), Sampling(n=2))
     assert len(run(path, Echo(), Sampling(n=2), fresh=True)) == len(PROBLEMS)
 
@@ -75,3 +76,31 @@ def test_a_foreign_file_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not a file of samples; it is left as it is"):
         run(path, Echo(), Sampling())
     assert path.read_text(encoding="utf-8") == "my notes"
+
+
+def test_fresh_starts_over_samples_and_nothing_else(tmp_path: Path) -> None:
+    """Completions of the user's own begin like samples, and are told apart by their lines."""
+    for name, text in (("notes.txt", "my notes"), ("own.jsonl", '{"index": 0, "completion": "42"}\n')):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match="left as it is"):
+            run(path, Echo(), Sampling(), fresh=True)
+        assert path.read_text(encoding="utf-8") == text
+
+
+def test_no_two_completions_of_a_call_share_a_seed() -> None:
+    """VLLM draws a prompt's completions by its seed plus 0, 1, … n - 1."""
+    for n in (1, 4):
+        seeds = Sampling(n=n, temperature=1.0).seeds(2**31 - 6, 5)
+        drawn = [(seed + one) % 2**31 for seed in seeds for one in range(n)]
+        assert len(set(drawn)) == 5 * n and max(seeds) < 2**31
+
+
+def test_a_folder_is_another_model_once_its_weights_are(tmp_path: Path) -> None:
+    assert checkpoint("org/name") == "org/name"
+    (tmp_path / "model.safetensors").write_bytes(b"first")
+    (tmp_path / "checkpoint-8").mkdir()
+    first = checkpoint(str(tmp_path))
+    assert first == checkpoint(str(tmp_path))
+    (tmp_path / "model.safetensors").write_bytes(b"second")
+    assert checkpoint(str(tmp_path)) != first

@@ -48,6 +48,11 @@ def test_answers_keep_the_order_of_the_prompts(server: Server) -> None:
     assert len({one["seed"] for one in server.asked}) == 40
 
 
+def test_seeds_stand_as_far_apart_as_a_prompt_has_completions(server: Server) -> None:
+    backend(server).generate([Prompt(text=str(n)) for n in range(3)], Sampling(n=4, temperature=1.0), 7)
+    assert {one["prompt"]: one["seed"] for one in server.asked} == {"0": 7, "1": 11, "2": 15}
+
+
 def test_what_fails_for_now_is_tried_again(server: Server) -> None:
     server.statuses = [429, 503]
     assert backend(server).generate([Prompt(text="a")], Sampling(), 0) == [[Generated("t0", 10, "stop")]]
@@ -61,6 +66,9 @@ def test_a_refusal_is_shown(server: Server) -> None:
     server.statuses = [400]
     server.body = b'{"error": "no such model"}'
     with pytest.raises(DataError, match=r"refuses: status 400: .*no such model"):
+        backend(server).generate([Prompt(text="a")], Sampling(), 0)
+    server.body = b"<html>"
+    with pytest.raises(DataError, match="expected JSON, found '<html>': is this the URL up to and with /v1"):
         backend(server).generate([Prompt(text="a")], Sampling(), 0)
     server.body = b'{"choices": []}'
     with pytest.raises(DataError, match="asked for 1 completions, got 0"):

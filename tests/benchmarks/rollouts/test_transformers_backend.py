@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -80,5 +81,33 @@ def test_what_does_not_fit_or_load_is_named(model: Path, tmp_path: Path) -> None
     backend = TransformersBackend(str(model))
     with pytest.raises(DataError, match="a prompt of 500 tokens and 100 more do not fit the model's 512"):
         backend.generate([Prompt(text="x" * 500)], Sampling(max_tokens=100), 0)
+    with pytest.raises(DataError, match=r"It is one of 1 of these 2, and ends in 'x+ 2 \+ 2'"):
+        backend.generate([Prompt(text="1"), Prompt(text="x" * 500 + " 2 + 2")], Sampling(max_tokens=10), 0)
     with pytest.raises(DataError, match="cannot be loaded"):
         TransformersBackend(str(tmp_path))
+
+
+def test_settings_of_the_checkpoint_are_not_at_work(model: Path, tmp_path: Path) -> None:
+    """Instruct models bring a repetition penalty, which greedy search would be under without having been asked."""
+    other = Path(shutil.copytree(model, tmp_path / "other"))
+    own = transformers.GenerationConfig.from_pretrained(other)
+    own.update(repetition_penalty=5.0, no_repeat_ngram_size=2, do_sample=True, temperature=0.7, top_k=20)
+    own.save_pretrained(other)
+    for sampling in (Sampling(max_tokens=12), Sampling(n=3, temperature=1.0, max_tokens=8)):
+        expected, found = (
+            TransformersBackend(str(one)).generate([Prompt(text="1 + 1")], sampling, 3) for one in (model, other)
+        )
+        assert found == expected
+    assert alone(other, "1 + 1", 12)[0] != alone(model, "1 + 1", 12)[0]  # they would be seen
+
+
+def test_ends_are_the_checkpoints_own(model: Path, tmp_path: Path) -> None:
+    """Chat models name several ends; generation stops at each."""
+    prompts = [Prompt(text="1 + 1")]
+    first = alone(model, "1 + 1", 12)[1][0]
+    other = Path(shutil.copytree(model, tmp_path / "other"))
+    own = transformers.GenerationConfig.from_pretrained(other)
+    own.eos_token_id = [own.eos_token_id, first]
+    own.save_pretrained(other)
+    ((found,),) = TransformersBackend(str(other)).generate(prompts, Sampling(max_tokens=12), 0)
+    assert (found.tokens, found.finish) == (1, "stop")

@@ -31,7 +31,8 @@ def threads() -> list[str]:
 def logging(completion_ids: Any, number: Any, log_extra: Any, log_metric: Any, **_: Any) -> list[float | None]:
     log_extra("tokens", [len(ids) for ids in completion_ids])
     log_metric("first", float(number[0]))
-    log_metric(name="second", value=1.0)
+    log_metric(value=1.0, name="second")
+    log_extra(values=list(number), column="numbers")
     return [None if n == 1 else float(n % 2) for n in number]
 
 
@@ -72,7 +73,7 @@ def test_results_logs_and_tables_are_those_of_functions_that_wait(policy: Path, 
     waiting, early = (run(policy, tmp_path / which, which) for which in ("none", "all"))
     assert without_time(waiting) == without_time(early)
     assert losses(early) and waiting._logs == early._logs
-    assert {"tokens", "step_rewards"} <= early._logs["extra"].keys()
+    assert {"tokens", "numbers", "step_rewards"} <= early._logs["extra"].keys()
     for one, other in zip(waiting.model.parameters(), early.model.parameters(), strict=True):
         assert torch.equal(one, other)
 

@@ -56,6 +56,8 @@ def test_the_preset_of_dapo_counts_its_steps_from_the_batch(tmp_path: Path, monk
     assert (dapo.steps_per_generation, dapo.gradient_accumulation_steps, dapo.warmup_steps) == (512, 32, 320)
     small = ProcessGRPOConfig.preset("dapo", per_device_train_batch_size=64, steps_per_generation=8, **base)
     assert (small.gradient_accumulation_steps, small.steps_per_generation, small.warmup_steps) == (8, 8, 20)
+    sized = ProcessGRPOConfig.preset("dapo", generation_batch_size=2048, **base)
+    assert (sized.generation_batch_size, sized.steps_per_generation, sized.warmup_steps) == (2048, 128, 80)
     monkeypatch.setenv("WORLD_SIZE", "4")
     assert presets.settings("dapo", {})["gradient_accumulation_steps"] == 8
 

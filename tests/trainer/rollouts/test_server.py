@@ -71,6 +71,10 @@ def test_the_port_of_an_address() -> None:
     assert value(server_command(Rollouts(mode="server"), "policy", training).command, "--port") == "9001"
 
 
+def test_the_server_draws_by_the_seed_of_the_run() -> None:
+    assert value(server_command(Rollouts(mode="server"), "policy", SimpleNamespace(seed=7)).command, "--seed") == "7"
+
+
 def test_colocate_has_no_server() -> None:
     with pytest.raises(TrainerConfigError, match="mode is 'colocate': there is a server with mode: server alone"):
         server_command(Rollouts(), "policy")

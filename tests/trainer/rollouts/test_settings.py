@@ -86,6 +86,8 @@ REFUSED = [
     ({"sampling": {"top_k": "4"}}, "found top_k: '4'"),
     ({"sampling": {"temp": 1}}, "found temp: 1"),
     ({"engine": {"dtype": "float32"}}, "engine: dtype is a setting of rollouts itself"),
+    ({"engine": {"seed": 1}}, "engine: seed is set by TRL: each engine has its place among the engines"),
+    ({"engine": {"seed": 1}, "mode": "server"}, "engine: seed follows from the field seed"),
     ({"engine": {"model": "x"}}, "engine: model follows from the field model_name_or_path"),
     ({"engine": {"logprobs_mode": "raw_logprobs"}}, "logprobs_mode is set by TRL: the importance ratio needs"),
     ({"engine": {"distributed_executor_backend": "ray"}}, "in colocate mode the training processes are vLLM's"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from markscheme.trainer.grpo import ProcessGRPOTrainer
 from markscheme.trainer.recipe import KINDS, Recipe, parse, take_option
 from markscheme.trainer.rollouts import Server, colocate_engine, server_command
 from markscheme.verifiers.errors import DataError, TrainerConfigError
+
+logger = logging.getLogger(__name__)
 
 KEPT = "recipe.yaml"
 """The name under which a run's settings are kept in its output folder."""
@@ -67,6 +70,9 @@ def run(recipe: Recipe) -> ProcessGRPOTrainer:
     trainer.save_model(recipe.training.output_dir)
     if recipe.training.push_to_hub:
         trainer.push_to_hub(dataset_name=recipe.script.dataset_name)
+    # Ranks that save nothing would be done at once. Gloo's threads need the interpreter to let go of what was gathered
+    # last, and the group's end, which comes with the trainer's, waits for them and holds it; waiting here does not.
+    trainer.accelerator.wait_for_everyone()
     if hasattr(trainer, "end"):  # transformers 5.18 and later: trackers and the process group end
         trainer.end()
     return trainer
@@ -149,7 +155,8 @@ def find_checkpoint(training: ProcessGRPOConfig) -> str | None:
     """Return the checkpoint that a run goes on from, or None to begin.
 
     ``resume_from_checkpoint`` is a folder, "last" (the last in ``output_dir``, which must be there) or "auto" (the
-    last, if there is one; the option ``--resume``). Without it, an ``output_dir`` that holds checkpoints is refused.
+    last, if there is one; the option ``--resume``). A checkpoint that a run died in while it wrote it is passed over.
+    Without ``resume_from_checkpoint`` an ``output_dir`` that holds checkpoints is refused.
 
     Raises:
         TrainerConfigError: there is no such checkpoint, or there are some and nothing says what to do with them.
@@ -159,9 +166,12 @@ def find_checkpoint(training: ProcessGRPOConfig) -> str | None:
     folder, wanted = Path(str(training.output_dir)), training.resume_from_checkpoint
     last: str | None = get_last_checkpoint(str(folder)) if folder.is_dir() else None
     if wanted in ("auto", "last"):
-        if last is None and wanted == "last":
-            raise TrainerConfigError(f"resume_from_checkpoint: no checkpoint in {folder}")
-        return last
+        whole = _last_whole(folder)
+        if whole is None and wanted == "last":
+            raise TrainerConfigError(f"resume_from_checkpoint: no whole checkpoint in {folder}")
+        if whole != last:
+            logger.warning("%s was not written to its end: going on from %s", last, whole or "the beginning")
+        return whole
     if wanted:
         if not Path(wanted).is_dir():
             raise TrainerConfigError(f"resume_from_checkpoint: no folder {wanted}")
@@ -172,6 +182,16 @@ def find_checkpoint(training: ProcessGRPOConfig) -> str | None:
             "--resume to go on from it, or choose another output_dir"
         )
     return None
+
+
+def _last_whole(folder: Path) -> str | None:
+    """The last checkpoint that was written to its end: the trainer's state comes last."""
+    from transformers.trainer import TRAINER_STATE_NAME  # noqa: PLC0415 - slow
+    from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR  # noqa: PLC0415
+
+    whole = [state.parent for state in folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*/{TRAINER_STATE_NAME}")]
+    steps = {int(number): one for one in whole if (number := one.name.rpartition("-")[2]).isdecimal()}
+    return str(steps[max(steps)]) if steps else None
 
 
 def list_fields(pattern: str) -> str:

@@ -32,7 +32,7 @@ class Call:
     """One call of a reward function, made in another thread. What it logs is kept until its answer is wanted."""
 
     def __init__(self, function: Callable[..., Any], batch: dict[str, Any]) -> None:
-        self.logged: list[tuple[str, tuple[Any, ...]]] = []
+        self.logged: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
         self.function = function
         self.batch = batch | {log: functools.partial(self._keep, log) for log in LOGS}
         self.future: Future[Any] = Future()
@@ -40,7 +40,7 @@ class Call:
         self.taken = False
 
     def _keep(self, log: str, *logged: Any, **named: Any) -> None:
-        self.logged.append((log, (*logged, *named.values())))
+        self.logged.append((log, logged, named))
 
     def made_by(self, make: Callable[[], Future[Any]]) -> Self:
         """Start the call."""
@@ -61,8 +61,8 @@ class Call:
         """The answer, or the error; before the answer, what was logged goes to TRL."""
         self.taken = True
         returned = self.future.result()
-        for log, logged in self.logged:
-            batch[log](*logged)
+        for log, logged, named in self.logged:
+            batch[log](*logged, **named)
         return returned
 
 

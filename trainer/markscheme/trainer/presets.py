@@ -65,8 +65,11 @@ def _dapo(overrides: dict[str, Any]) -> dict[str, Any]:
     chosen = {**paper, **overrides}
     rows = _rows(chosen)
     chosen.setdefault("gradient_accumulation_steps", max(1, 512 // rows))
-    chosen.setdefault("steps_per_generation", max(1, 512 * 16 // rows))  # 512 prompts of 16 completions
-    updates = chosen["steps_per_generation"] // chosen["gradient_accumulation_steps"]
+    size = chosen.get("generation_batch_size") or 512 * 16  # completions: 16 for each of 512 prompts
+    steps = chosen.get("steps_per_generation") or max(1, size // rows)
+    if not chosen.get("generation_batch_size"):  # TRL takes one of the two
+        chosen["steps_per_generation"] = steps
+    updates = steps // chosen["gradient_accumulation_steps"]
     chosen.setdefault("warmup_steps", 20 * max(1, updates))  # 20 generations
     return chosen
 

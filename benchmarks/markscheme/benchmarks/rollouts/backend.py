@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 from markscheme.benchmarks.rollouts.prompts import Prompt
@@ -11,6 +12,7 @@ from markscheme.verifiers.errors import DataError
 
 BACKENDS = ("transformers", "vllm")
 """Kinds of `open_backend` beside URLs."""
+_FILES = {".bin", ".jinja", ".json", ".model", ".safetensors"}
 Finish = Literal["stop", "length"]
 
 
@@ -53,6 +55,14 @@ class Backend(Protocol):
             DataError: a prompt does not fit the model.
         """
         ...
+
+
+def checkpoint(model: str) -> str:
+    """A model's name; of a folder also its files' sizes and times of change: the next checkpoint may lie there too."""
+    if not Path(model).is_dir():
+        return model
+    files = sorted(path for path in Path(model).iterdir() if path.suffix in _FILES)
+    return " ".join([model, *(f"{one.name}:{one.stat().st_size}:{one.stat().st_mtime_ns}" for one in files)])
 
 
 def open_backend(

@@ -30,10 +30,10 @@ class SampleFile:
     Args:
         path: the file; folders above it are made.
         digests: of the problems that are to be sampled, by index.
-        fresh: start over.
+        fresh: start over even where the file holds samples.
 
     Raises:
-        DataError: the file holds something else, or samples by other settings.
+        DataError: the file holds something else, which ``fresh`` does not excuse, or samples by other settings.
     """
 
     def __init__(self, path: Path, digests: dict[int, str], *, fresh: bool = False) -> None:
@@ -42,10 +42,10 @@ class SampleFile:
         self.done: set[int] = set()
         """Problems whose samples an earlier run left."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and path.stat().st_size and not fresh:
+        if path.exists() and path.stat().st_size:
             self._cut()
             if path.stat().st_size:
-                self._load()
+                self._load(fresh=fresh)
         self._file = path.open("wb" if fresh else "ab")
 
     def __enter__(self) -> Self:
@@ -80,15 +80,17 @@ class SampleFile:
             with self.path.open("r+b") as file:
                 file.truncate(keep)
 
-    def _load(self) -> None:
+    def _load(self, *, fresh: bool) -> None:
         for row in read_rows(self.path):
             index = row.fields.get("index")
             if "digest" not in row.fields or not isinstance(index, int):
                 raise DataError(f"{row.where}: not samples of ours; the file is left as it is: choose another")
+            if fresh:
+                return
             if self.digests.get(index, row.fields["digest"]) != row.fields["digest"]:
                 raise DataError(
                     f"{row.where}: the samples of problem {index} are of another model or other settings; "
-                    "choose another file, or pass --fresh to start over"
+                    "choose another file, or start over: sample --fresh, eval --resample"
                 )
             self.done.add(index)
 

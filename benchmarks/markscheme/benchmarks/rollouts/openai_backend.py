@@ -67,11 +67,12 @@ class OpenAIBackend:
         gate = asyncio.Semaphore(self.concurrency)
         async with httpx.AsyncClient(headers=headers, timeout=self.seconds) as client:
 
-            async def one(place: int, prompt: Prompt) -> list[Generated]:
+            async def one(prompt: Prompt, own: int) -> list[Generated]:
                 async with gate:
-                    return await self._one(client, prompt, sampling, (seed + place) % (1 << 31))
+                    return await self._one(client, prompt, sampling, own)
 
-            tasks = [asyncio.ensure_future(one(place, prompt)) for place, prompt in enumerate(prompts)]
+            seeds = sampling.seeds(seed, len(prompts))
+            tasks = [asyncio.ensure_future(one(*asked)) for asked in zip(prompts, seeds, strict=True)]
             try:
                 return list(await asyncio.gather(*tasks))
             finally:  # where one fails the others' answers are of no use
@@ -116,7 +117,13 @@ class OpenAIBackend:
                 continue
             if response.is_error:
                 raise DataError(f"{self.url}/{route} refuses: status {response.status_code}: {response.text[:500]}")
-            return response.json()
+            try:
+                return response.json()
+            except ValueError as error:  # a page, where no such server is
+                raise DataError(
+                    f"{self.url}/{route}: expected JSON, found {response.text[:300]!r}: is this the URL up to and with "
+                    "/v1?"
+                ) from error
         raise ServerError(f"{self.url}/{route} failed {_TRIES} times; the last time: {why}")
 
     def _read(self, answer: Any, n: int) -> list[Generated]:

@@ -37,6 +37,10 @@ class Sampling(BaseModel):
         text = repr((self.seed, *names)).encode()
         return int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1
 
+    def seeds(self, seed: int, prompts: int) -> list[int]:
+        """Seeds of a call's prompts, ``n`` apart: vLLM gives a prompt's completions its seed plus 0, 1, … n - 1."""
+        return [(seed + place * self.n) % (1 << 31) for place in range(prompts)]
+
 
 PRESETS: dict[str, dict[str, float | int]] = {
     "greedy": {"temperature": 0.0},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from markscheme.benchmarks.rollouts.backend import Generated
+from markscheme.benchmarks.rollouts.backend import Generated, checkpoint
 from markscheme.benchmarks.rollouts.prompts import Prompt
 from markscheme.benchmarks.rollouts.sampling import Sampling
 from markscheme.prm.folders import check_folder
@@ -31,7 +31,7 @@ class TransformersBackend:
     def __init__(self, model: str, *, batch_size: int = 16, dtype: str = "auto") -> None:
         try:
             import torch  # noqa: PLC0415 - of an extra
-            from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
+            from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig  # noqa: PLC0415
         except ImportError as error:
             raise MissingExtraError(
                 f"the transformers backend needs: pip install markscheme[train] ({error})"
@@ -45,10 +45,13 @@ class TransformersBackend:
         except (OSError, ValueError) as error:
             raise DataError(f"the model {model!r} cannot be loaded: {error}") from error
         self.model.to(self.device).eval()
+        # A checkpoint's own settings, such as a repetition penalty, would be at work beside the sampling asked for.
+        own = self.model.generation_config
+        self.model.generation_config = GenerationConfig(bos_token_id=own.bos_token_id, eos_token_id=own.eos_token_id)
         if self.tokenizer.pad_token is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         self.batch_size = batch_size
-        self.identity = f"transformers {model} {kind} {batch_size}"
+        self.identity = f"transformers {checkpoint(model)} {kind} {batch_size}"
 
     @property
     def chats(self) -> bool:
@@ -61,6 +64,7 @@ class TransformersBackend:
 
         texts = [self._text(prompt) for prompt in prompts]
         ids = self.tokenizer(texts, add_special_tokens=not prompts[0].messages)["input_ids"] if texts else []
+        self._check_lengths(texts, ids, sampling)
         copies = 1 if sampling.greedy else sampling.n
         order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
         found: list[list[Generated]] = [[] for _ in prompts]
@@ -69,6 +73,18 @@ class TransformersBackend:
             for n, generated in zip(batch, self._batch([ids[n] for n in batch], sampling), strict=True):
                 found[n].append(generated)
         return [group * (sampling.n // copies) for group in found]
+
+    def _check_lengths(self, texts: Sequence[str], ids: Sequence[list[int]], sampling: Sampling) -> None:
+        """Before any is generated: what is done of a call is lost with it."""
+        most = getattr(self.model.config, "max_position_embeddings", None)
+        long = [n for n, one in enumerate(ids) if most is not None and len(one) + sampling.max_tokens > most]
+        if long:
+            worst = max(long, key=lambda n: len(ids[n]))
+            raise DataError(
+                f"a prompt of {len(ids[worst])} tokens and {sampling.max_tokens} more do not fit the model's {most}: "
+                "give fewer worked examples or a smaller --max-tokens. "
+                f"It is one of {len(long)} of these {len(ids)}, and ends in {texts[worst][-80:]!r}"
+            )
 
     def _text(self, prompt: Prompt) -> str:
         if not prompt.messages:
@@ -81,12 +97,6 @@ class TransformersBackend:
 
         inputs = self.tokenizer.pad({"input_ids": ids}, return_tensors="pt").to(self.device)
         width = inputs["input_ids"].shape[1]
-        most = getattr(self.model.config, "max_position_embeddings", None)
-        if most is not None and width + sampling.max_tokens > most:
-            raise DataError(
-                f"a prompt of {width} tokens and {sampling.max_tokens} more do not fit the model's {most}: "
-                "give fewer worked examples or a smaller --max-tokens"
-            )
         with torch.inference_mode():
             output = self.model.generate(**inputs, **self._options(sampling))
         for row in output[:, width:]:
@@ -100,8 +110,6 @@ class TransformersBackend:
         }
         if not sampling.greedy:
             options |= {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
-        else:  # what a checkpoint's own settings may hold, and greedy search would warn of
-            options |= {"temperature": None, "top_p": None, "top_k": None}
         if sampling.stop:
             options |= {"stop_strings": list(sampling.stop), "tokenizer": self.tokenizer}
         return options

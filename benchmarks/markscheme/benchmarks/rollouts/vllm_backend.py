@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from markscheme.benchmarks.rollouts.backend import Generated
+from markscheme.benchmarks.rollouts.backend import Generated, checkpoint
 from markscheme.benchmarks.rollouts.prompts import Prompt
 from markscheme.benchmarks.rollouts.sampling import Sampling
 from markscheme.verifiers.errors import DataError, MissingExtraError
@@ -36,7 +36,7 @@ class VllmBackend:
         except (OSError, TypeError, ValueError) as error:
             raise DataError(f"vLLM cannot open {model!r} with {engine or 'its defaults'}: {error}") from error
         self._params = vllm.SamplingParams
-        self.identity = f"vllm {model} {dtype} {sorted((engine or {}).items())}"
+        self.identity = f"vllm {checkpoint(model)} {dtype} {sorted((engine or {}).items())}"
 
     @property
     def chats(self) -> bool:
@@ -53,9 +53,9 @@ class VllmBackend:
                 top_k=sampling.top_k,
                 max_tokens=sampling.max_tokens,
                 stop=list(sampling.stop),
-                seed=None if sampling.greedy else (seed + place) % (1 << 31),
+                seed=None if sampling.greedy else own,
             )
-            for place in range(len(prompts))
+            for own in sampling.seeds(seed, len(prompts))
         ]
         try:
             if prompts and prompts[0].messages:

@@ -8,8 +8,6 @@ gradients is given beside the ratio.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import platform
 import sys
@@ -23,6 +21,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from markscheme.benchmarks.speed.rounds import command
 from markscheme.verifiers.errors import MissingExtraError
 
 LOSSES = ("grpo", "dr_grpo", "bnpo", "dapo")
@@ -177,22 +176,7 @@ def print_table(figures: dict[str, Any], console: Console | None = None) -> None
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Return its exit status: 0, or 2 where nothing can be measured."""
-    parser = argparse.ArgumentParser(prog="python -m markscheme.benchmarks.speed.culling", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=10, metavar="N", help="passes of each way (default 10)")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures here")
-    chosen = parser.parse_args(arguments)
-    if chosen.rounds < 1:
-        parser.error(f"--rounds must be at least 1, not {chosen.rounds}")
-    try:
-        figures = run(chosen.rounds)
-    except MissingExtraError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    if chosen.json is not None:
-        chosen.json.parent.mkdir(parents=True, exist_ok=True)
-        chosen.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    print_table(figures)
-    return 0
+    return command("culling", __doc__, run, print_table, arguments, default=10, round_is="passes of each way")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,7 @@ the passes, less is won than is hidden. Last, whether TRL's asynchronous trainer
 
 from __future__ import annotations
 
-import argparse
 import functools
-import json
 import os
 import platform
 import subprocess
@@ -33,6 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from markscheme.benchmarks.speed.policies import small_trainer
+from markscheme.benchmarks.speed.rounds import command
 from markscheme.verifiers.errors import MissingExtraError
 
 ROWS, GROUP, SLOTS, SECONDS = 64, 8, 16, 0.05
@@ -218,22 +217,7 @@ def print_table(figures: dict[str, Any], console: Console | None = None) -> None
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Return its exit status: 0, or 2 where nothing can be measured."""
-    parser = argparse.ArgumentParser(prog="python -m markscheme.benchmarks.speed.overlap", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="batches of each way (default 5)")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures here")
-    chosen = parser.parse_args(arguments)
-    if chosen.rounds < 1:
-        parser.error(f"--rounds must be at least 1, not {chosen.rounds}")
-    try:
-        figures = run(chosen.rounds)
-    except MissingExtraError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    if chosen.json is not None:
-        chosen.json.parent.mkdir(parents=True, exist_ok=True)
-        chosen.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    print_table(figures)
-    return 0
+    return command("overlap", __doc__, run, print_table, arguments, default=5, round_is="batches of each way")
 
 
 if __name__ == "__main__":

@@ -17,10 +17,16 @@ class Joiner:
 
     A row names its problem by ``index`` (from 0) or by ``id``, and holds a completion or a list of them; a problem may
     have many rows. Samples of a problem are numbered from 0 in the order in which they come.
+
+    Attributes:
+        problems: of the data set, all of them.
+        completion_fields: where a row's completion is looked for.
+        limit: rows of other problems than the first so many are passed over.
     """
 
     problems: Sequence[Problem]
     completion_fields: Sequence[str] = COMPLETION_FIELDS
+    limit: int | None = None
     _by_id: dict[str, Problem] = field(init=False)
     _samples: dict[int, int] = field(init=False, default_factory=dict)
     _tasks: int = field(init=False, default=0)
@@ -31,6 +37,8 @@ class Joiner:
     def tasks(self, row: Row) -> Iterator[Task]:
         """Yield a task for each completion of a row. Raises DataError when the row names no problem or holds none."""
         problem = self._problem(row)
+        if self.limit is not None and problem.index >= self.limit:
+            return
         for completion in self._completions(row):
             sample = self._samples.get(problem.index, 0)
             yield Task(
@@ -45,15 +53,16 @@ class Joiner:
             self._tasks += 1
 
     def missing(self) -> list[int]:
-        """The indices of the problems that no row has answered so far."""
-        return [problem.index for problem in self.problems if problem.index not in self._samples]
+        """The indices of the problems wanted that no row has answered so far."""
+        wanted = self.problems[: self.limit]
+        return [problem.index for problem in wanted if problem.index not in self._samples]
 
     def notes(self) -> list[str]:
         """A sentence that names the problems without a completion, if there are any."""
         missing = self.missing()
         if not missing:
             return []
-        share = f"{len(missing)} of {len(self.problems)} problems"
+        share = f"{len(missing)} of {len(self.problems[: self.limit])} problems"
         return [f"{share} have no completion and are not counted: index {ranges(missing)}."]
 
     def _problem(self, row: Row) -> Problem:

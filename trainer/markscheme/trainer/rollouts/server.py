@@ -40,7 +40,7 @@ def server_command(rollouts: Rollouts, model: str, training: Any = None, revisio
     Args:
         rollouts: with ``mode="server"``.
         model: a folder or a name on the Hub, as the server's machine knows it.
-        training: the run's TRL settings, for the address and ``vllm_model_impl``.
+        training: the run's TRL settings, for the address, ``seed`` and ``vllm_model_impl``.
         revision: of the model.
 
     Raises:
@@ -71,6 +71,7 @@ def _wanted(rollouts: Rollouts, model: str, training: Any, revision: str | None)
     found: dict[str, Any] = {"model": model, "revision": revision, **_address(training)}
     found["trust_remote_code"] = getattr(training, "trust_remote_code", False) or None
     found["vllm_model_impl"] = getattr(training, "vllm_model_impl", None)
+    found["seed"] = getattr(training, "seed", None)  # vLLM's own is 0 in every run
     for name in ("tensor_parallel_size", "data_parallel_size", "gpu_memory_utilization", "max_model_len"):
         found[name] = getattr(rollouts, name)
     for name in ("dtype", "kv_cache_dtype"):

@@ -175,6 +175,11 @@ class Rollouts:
         own = {one.name for one in fields(self)}
         if name in own:
             raise TrainerConfigError(f"rollouts: engine: {name} is a setting of rollouts itself: write it there")
+        if name == "seed" and self.mode == "colocate":
+            raise TrainerConfigError(
+                "rollouts: engine: seed is set by TRL: each engine has its place among the engines, 0, 1, …, so that "
+                "they draw apart; the field seed does not reach them"
+            )
         if name in _TRLS:
             raise TrainerConfigError(f"rollouts: engine: {name} follows from the field {_TRLS[name]}: set that")
         if name in _IMPOSED:

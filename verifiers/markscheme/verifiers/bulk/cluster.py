@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +18,8 @@ REACH_SECONDS = 10.0
 """How long an address may take to answer before it is called unreachable."""
 PROBE_SECONDS = 60.0
 """How long nodes may take to say what they have installed; one that is slower is asked by its first shard."""
+THREADS_SECONDS = 10.0
+"""How long Ray Data's threads may take to end before a connection is closed all the same."""
 
 
 @contextmanager
@@ -50,10 +54,19 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
         if target == "local":
             raise ClusterError(f"Ray could not be started on this machine: {error}") from error
         raise ClusterError(_unreachable(target, str(error))) from error
+    before = set(threading.enumerate())
     try:
         yield ray
     finally:
+        _wait_for_others(before)
         ray.shutdown()
+
+
+def _wait_for_others(before: set[threading.Thread]) -> None:
+    """Wait for the threads that Ray Data started meanwhile: one that meets a closed connection ends the process."""
+    until = time.monotonic() + THREADS_SECONDS
+    for thread in set(threading.enumerate()) - before:
+        thread.join(max(0.0, until - time.monotonic()))
 
 
 def _import_ray() -> Any:

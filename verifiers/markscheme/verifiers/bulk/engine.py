@@ -112,10 +112,12 @@ def _round(
     rows = [{"shard": name, "items": pickle.dumps(list(items))} for name, items in shards.items()]
     with _settings(ray):
         data = _pipeline(ray, rows, work, workers, resources)
-        for batch in data.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
-            for row in batch.to_pylist():
-                account.judged[row["node"]] += 1
-                yield row["shard"], pickle.loads(row["results"])  # noqa: S301 - our own workers'
+        # Not by iter_batches: it reads in a thread of its own, which goes on where the consumer stops.
+        for bundle in data.iter_internal_ref_bundles():
+            for block in bundle.block_refs:
+                for row in ray.get(block).to_pylist():
+                    account.judged[row["node"]] += 1
+                    yield row["shard"], pickle.loads(row["results"])  # noqa: S301 - our own workers'
 
 
 def _pipeline(ray: Any, rows: list[dict[str, Any]], work: Work, workers: int, resources: dict[str, float]) -> Any:
