@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +30,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.*"),
     pytest.mark.filterwarnings("ignore::FutureWarning:ray.*"),
 ]
+RAYS_OWN = {"ray_listen_error_messages", "PythonGCThread"}
 TIMES = {"seconds": 0, "cpu_seconds": 0, "peak_memory_bytes": 0}
 
 
@@ -93,6 +95,19 @@ def test_a_node_dies_half_way_and_nothing_is_lost_or_twice(
     assert not (tmp_path / "ray.jsonl.shards").exists()
 
 
+def threads_at_close(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
+    """What runs beside Ray's own two threads when a connection is closed; filled as that happens."""
+    before, found = set(threading.enumerate()), []
+    close = ray.shutdown
+
+    def closing() -> None:
+        found.append({one.name for one in set(threading.enumerate()) - before} - RAYS_OWN)
+        close()
+
+    monkeypatch.setattr(ray, "shutdown", closing)
+    return found
+
+
 def test_a_stopped_run_goes_on_from_its_shards(
     run: Run, nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +119,9 @@ def test_a_stopped_run_goes_on_from_its_shards(
             raise KeyboardInterrupt
 
     first = on_write(monkeypatch, stop)
+    left = threads_at_close(monkeypatch)
     said = run(*command, code=130)
+    assert left == [set()], "one that meets a closed connection would end this process"
     assert f"stopped: 80 of 200 rows are done, kept in {out}.shards; run the same command again" in said.stderr
     assert not out.exists()
     monkeypatch.undo()
@@ -222,6 +239,7 @@ def test_nodes_with_another_release_are_named(
 
 WITHOUT = """
 import sys
+import threading
 sys.modules["markscheme"] = None  # imports of it fail, as where it is not installed
 from ray import cloudpickle
 print(cloudpickle.loads(sys.stdin.buffer.read())())
