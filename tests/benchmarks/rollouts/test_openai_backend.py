@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -46,6 +47,13 @@ def test_answers_keep_the_order_of_the_prompts(server: Server) -> None:
     assert len(backend(server).generate(prompts, Sampling(), 0)) == 40
     assert sorted(int(one["prompt"]) for one in server.asked) == list(range(40))
     assert len({one["seed"] for one in server.asked}) == 40
+
+
+def test_within_a_running_loop(server: Server) -> None:
+    async def cell() -> list[list[Generated]]:
+        return backend(server).generate([Prompt(text="1 + 1 =")], Sampling(), 0)
+
+    assert asyncio.run(cell()) == [[Generated("t0", 10, "stop")]]
 
 
 def test_seeds_stand_as_far_apart_as_a_prompt_has_completions(server: Server) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from markscheme.benchmarks.rollouts.backend import Generated
@@ -57,7 +58,13 @@ class OpenAIBackend:
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling, seed: int) -> list[list[Generated]]:
         """See `Backend.generate`. Raises ServerError too."""
-        return asyncio.run(self._all(prompts, sampling, seed))
+        asked = self._all(prompts, sampling, seed)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(asked)
+        with ThreadPoolExecutor(1) as thread:  # a notebook's cell runs in a loop, in which no other can
+            return thread.submit(asyncio.run, asked).result()
 
     async def _all(self, prompts: Sequence[Prompt], sampling: Sampling, seed: int) -> list[list[Generated]]:
         import httpx  # noqa: PLC0415
