@@ -207,3 +207,9 @@ def code_lines(module: Any) -> int:
 
 def test_the_wrapper_stays_thin() -> None:
     assert sum(map(code_lines, (grpo, culling, compat))) < 300
+
+
+def test_made_without_its_constructor_it_generates_as_trls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TRL's own tests of rollout functions make trainers so."""
+    monkeypatch.setattr(trl.GRPOTrainer, "_generate", lambda self, prompts: [*prompts, "generated"])
+    assert object.__new__(ProcessGRPOTrainer)._generate(["prompt"]) == ["prompt", "generated"]

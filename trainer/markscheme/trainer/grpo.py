@@ -42,6 +42,13 @@ class ProcessGRPOTrainer(GRPOTrainer):
 
     reward_funcs: list[Any]
     _buffered_inputs: list[dict[str, Any]] | None
+    # Of the class, so that one made without __init__, as TRL's tests make some, does as TRL's.
+    credit_args: ProcessGRPOConfig | None = None
+    step_reward_func: Callable[..., Any] | str | None = None
+    _overlap: Overlap | None = None
+    _batch: refill.Batch | None = None
+    _prompts: refill.Prompts | None = None
+    _by_length = False
 
     def __init__(
         self,
@@ -55,9 +62,6 @@ class ProcessGRPOTrainer(GRPOTrainer):
         compat.check_methods(GRPOTrainer)
         self.credit_args = args if isinstance(args, ProcessGRPOConfig) else None
         self.step_reward_func = step_reward_func
-        self._overlap: Overlap | None = None
-        self._batch: refill.Batch | None = None
-        self._prompts: refill.Prompts | None = None
         self._by_length = self.credit_args is not None and self.credit_args.batch_by_length
         if self.credit_args is None and step_reward_func is not None:
             raise TrainerConfigError("step_reward_func needs a ProcessGRPOConfig: a GRPOConfig leaves TRL as it is.")
