@@ -49,6 +49,15 @@ def test_a_judge_that_never_errs_says_what_the_task_says() -> None:
     assert truth == rule == [[(6, 1.0), (13, 1.0), (16, 1.0)], [(6, 0.0), (13, 1.0), (16, 1.0)]]
 
 
+def test_min_has_rewards_around_zero() -> None:
+    marker = JudgedMarker(
+        make_tokenizer(), dataclasses.replace(BY_NAME["montecarlo_min"], source="truth"), 1, {"truth": Truth()}
+    )
+    ids = [ids_of(FLAWED)]
+    marker.outcome([PROMPT], ids)
+    assert marker.steps([PROMPT], ids) == [[(6, -1.0), (13, 1.0), (16, 1.0)]]
+
+
 def test_an_idle_line_is_paid_by_a_judge_once_and_by_the_rule_never() -> None:
     marker, ids = marker_of("truth", IDLE)
     assert [value for _, value in marker.steps([PROMPT], ids)[0]] == [1, 1, 0, 1, 1]

@@ -46,7 +46,7 @@ ARMS = (
     _arm("gold", "the judge that was trained on exact labels; delta", "delta", "gold"),
     _arm("montecarlo", "the judge that was trained on Monte-Carlo labels; delta", "delta", "montecarlo"),
     _arm("montecarlo_sum", "the same judge; sum of the steps to come", "sum", "montecarlo"),
-    _arm("montecarlo_min", "the same judge; PURE's soft minimum", "min", "montecarlo"),
+    _arm("montecarlo_min", "the same judge; PURE's soft minimum of p - (1 - p)", "min", "montecarlo"),
     _arm("montecarlo_both", "the same judge; outcome + delta, weights 1 and 1", "delta", "montecarlo", both=True),
 )
 """Each at the learning rate that the arithmetic run chose for its form of credit."""

@@ -55,10 +55,13 @@ class JudgedMarker(Marker):
         return rewards
 
     def steps(self, prompts: Sequence[str], completion_ids: Sequence[Sequence[int]], **columns: Any) -> list[Steps]:
-        """Each step's last token and its reward."""
+        """Each step's last token and its reward: the judge's score p, with ``min`` p - (1 - p), as PURE has it."""
         if self.source == "rule":
             return super().steps(prompts, completion_ids, **columns)
-        return [row or [] for row in self.given[self.source]]
+        given = [row or [] for row in self.given[self.source]]
+        if self.arm.credit != "min":
+            return given
+        return [[(end, None if score is None else 2 * score - 1) for end, score in row] for row in given]
 
 
 def pairs(judged: Sequence[Judged], rewards: Rewards) -> tuple[list[tuple[float, bool]], int]:
