@@ -57,6 +57,12 @@ def test_greedy_completions_are_transformers(sampled: Callable[..., list[dict[st
     assert len({row["completion"][0] for row in ours}) > 1
 
 
+def test_draws_of_more_prompts_than_a_batch_holds(sampled: Callable[..., list[dict[str, Any]]]) -> None:
+    """The engine takes no prompt in parts: on a CPU a seeded one would end it."""
+    rows = sampled("vllm", *ENGINE, "--engine", "max_num_batched_tokens=512", "-n", "3", "--preset", "focused")
+    assert [len(row["completion"]) for row in rows] == [3] * COUNT
+
+
 def test_draws_follow_the_seed(sampled: Callable[..., list[dict[str, Any]]]) -> None:
     drawn = ("-n", "2", "--preset", "focused", "--limit", "4", "--seed", "5")
     rows = sampled("vllm", *ENGINE, *drawn)

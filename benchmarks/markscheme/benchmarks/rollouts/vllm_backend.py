@@ -28,10 +28,15 @@ class VllmBackend:
     def __init__(self, model: str, *, dtype: str = "auto", engine: dict[str, object] | None = None) -> None:
         try:
             import vllm  # noqa: PLC0415 - an extra of its own
+            from vllm.platforms import current_platform  # noqa: PLC0415
         except ImportError as error:
             raise MissingExtraError(f"the vllm backend needs vLLM: pip install markscheme[vllm] ({error})") from error
         try:
-            arguments: dict[str, Any] = {"dtype": dtype, "disable_log_stats": True, **(engine or {})}
+            arguments: dict[str, Any] = {"dtype": dtype, "disable_log_stats": True}
+            if current_platform.is_cpu():
+                # A seeded request whose prompt is taken in parts ends the engine: "CPU Generator does not use offset".
+                arguments["enable_chunked_prefill"] = False
+            arguments |= engine or {}
             self.engine = vllm.LLM(model=model, **arguments)
         except (OSError, TypeError, ValueError) as error:
             raise DataError(f"vLLM cannot open {model!r} with {engine or 'its defaults'}: {error}") from error
