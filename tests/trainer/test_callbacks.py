@@ -287,6 +287,15 @@ def test_async_functions_stay_async() -> None:
     assert asyncio.run(watched(completions=["a", "b"])) == [1.0, 1.0]
 
 
+def test_what_a_function_says_of_itself_is_kept() -> None:
+    reward = MathReward()
+    watched = watch.BrokenVerifierCallback().watch(reward)
+    (one,) = watched.begin(completions=["\\boxed{4}"], answer=["4"])
+    assert watched.any_thread
+    assert one.result().score == 1.0
+    assert not hasattr(watch.BrokenVerifierCallback().watch(lambda completions, **_: [0.0]), "begin")
+
+
 def test_step_rewards_are_watched() -> None:
     def steps(completions: list[str], **_: Any) -> list[Any]:
         return [[(0, 1.0), (3, 1.0)], None]

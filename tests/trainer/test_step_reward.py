@@ -68,3 +68,24 @@ def test_a_function_of_steps() -> None:
         StepReward(lambda _: [1.0], tokenizer=TOKENIZER)(completion_ids=[TOKENIZER.encode(TEXT)])
     with pytest.raises(TypeError, match="expected a verifier with verify_steps, or a function of steps, not str"):
         StepReward("equations", tokenizer=TOKENIZER)  # type: ignore[arg-type]
+
+
+def test_completions_are_judged_while_others_are_generated() -> None:
+    calls: list[list[str]] = []
+
+    def lengths(steps: list[str]) -> list[float]:
+        calls.append(steps)
+        return [float(len(step)) for step in steps]
+
+    ids = [[*TOKENIZER.encode(TEXT), 0], TOKENIZER.encode("1 + 1 = 2\n\n3 + 3"), []]
+    for judge in (lengths, EquationStepVerifier()):
+        at_once = StepReward(judge, tokenizer=TOKENIZER)(completion_ids=ids)
+        reward = StepReward(judge, tokenizer=TOKENIZER)
+        for one in reward.begin(completion_ids=ids[:2], answer=["", ""]):
+            one.result()
+        assert reward(completion_ids=ids) == at_once
+    assert len(calls) == 6, "each completion once"
+    with pytest.raises(DataError, match="completion 1: the step function gave 1 rewards for 0 steps"):
+        reward = StepReward(lambda _: [1.0], tokenizer=TOKENIZER)
+        reward.begin(completion_ids=[[]])
+        reward(completion_ids=[TOKENIZER.encode("one step"), []])

@@ -49,6 +49,15 @@ def test_what_the_recipe_says_reaches_the_engine(plain: dict[str, Any]) -> None:
     assert plain["drawn"] == [[1.0, 0, 12]] * 3
 
 
+def test_completions_are_told_one_by_one(plain: dict[str, Any]) -> None:
+    for told, made, _ in plain["told"]:
+        assert told == made
+    lengths = [[len(made[row]) for row in order] for _, made, order in plain["told"]]
+    assert lengths == [sorted(each) for each in lengths], "the shortest are finished first"
+    assert any(len(set(each)) > 1 for each in lengths), "and not all at once"
+    assert column(plain, "verification/early_frac") == [1.0] * 3
+
+
 def test_drafted_tokens_and_more_of_the_engines_arguments(script: Script, policy: Path) -> None:
     draft = {"method": "ngram", "num_speculative_tokens": 2, "prompt_lookup_max": 2, "prompt_lookup_min": 1}
     rollouts = {"mode": "colocate", **CPU, "speculative_config": draft, "engine": {"max_num_batched_tokens": 256}}

@@ -18,11 +18,13 @@ pytestmark = MARKS
 
 def test_sleeping_verdicts_hide_behind_passes_and_not_behind_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overlap, "SECONDS", 0.005)
-    figures = overlap.run(rounds=1, lengths=[64], beside=False)
-    rows = {(row["kind"], row["beta"]): row for row in figures["rows"]}
-    beside, alone = rows["sleep, 16 slots", 0.04], rows["sleep, 16 slots", 0.0]
+    figures = overlap.run(rounds=1, lengths=[64], generations=[0.3], beside=False)
+    rows = {(row["kind"], row["beta"], row["generation"]): row for row in figures["rows"]}
+    kind = "sleep, 16 slots"
+    beside, alone, generated = rows[kind, 0.04, 0.0], rows[kind, 0.0, 0.0], rows[kind, 0.0, 0.3]
     assert beside["passes"] > 0.05 and alone["passes"] == 0.0
     assert beside["hidden"] >= 0.9 and beside["hidden"] > alone["hidden"]
+    assert generated["hidden"] >= 0.9 and generated["passes"] == 0.0
     saved = beside["waiting"] - beside["overlapped"]
     assert beside["won"] == pytest.approx(saved / beside["verification"], abs=1e-3)
     out = io.StringIO()
@@ -39,7 +41,7 @@ def test_a_verdict_of_work_takes_cpu_time() -> None:
 
 
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    row = dict.fromkeys(("passes", "verification", "waiting", "overlapped"), 0.5)
+    row = dict.fromkeys(("generation", "passes", "verification", "waiting", "overlapped"), 0.5)
     figures = {"verdicts": 64, "processors": 2, "trl_async": "no", "rows": [{**row, "kind": "sleep", "beta": 0.04}]}
     figures["rows"][0] |= {"tokens": 64, "hidden": 0.97, "won": 0.9}  # type: ignore[index]
     monkeypatch.setattr(overlap, "run", lambda rounds: {**figures, "rounds": rounds})

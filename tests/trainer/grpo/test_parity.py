@@ -57,6 +57,7 @@ def test_what_is_logged_is_trls_and_more(policy: Path, tmp_path: Path) -> None:
         assert mine.keys() - other.keys() == {
             "groups/zero_variance_frac",
             "rewards/outcome/mean",
+            "verification/early_frac",
             "verification/hidden_frac",
             "verification/seconds",
         }

@@ -44,6 +44,19 @@ def test_called_as_trl_calls_it(verifier: CodeVerifier) -> None:
     }
 
 
+def test_programs_are_judged_while_others_are_generated(verifier: CodeVerifier) -> None:
+    programs = [RIGHT, WRONG, CUT, RIGHT]
+    cases: list[Any] = [json.dumps(CASES), CASES, {"cases": CASES}, [{"stdin": "4", "stdout": "9"}]]
+    at_once = CodeReward(verifier=verifier)(completions=programs, cases=cases)
+    reward = CodeReward(verifier=verifier)
+    begun = [one for n in (2, 3, 0) for one in reward.begin(completions=[programs[n]], cases=[cases[n]])]
+    assert [one.result().outcome for one in begun] == [Outcome.UNREADABLE, Outcome.INCORRECT, Outcome.CORRECT]
+    assert reward(completions=programs, cases=cases) == at_once == [1.0, 0.0, 0.0, 0.0]
+    assert reward.begin(completions=[RIGHT], cases=[[]]) == []
+    with pytest.raises(DataError, match=r"row 1 of this batch.*no cases are never a pass"):
+        reward(completions=[RIGHT, RIGHT], cases=[CASES, []])
+
+
 def test_columns_of_tests(verifier: CodeVerifier) -> None:
     reward = CodeReward(
         tests_column="test", entry_point_column="entry_point", prompt_column="stub", verifier=verifier, name="tests"

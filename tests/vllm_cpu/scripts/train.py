@@ -38,14 +38,35 @@ def drawn_by(trainer: Any) -> list[list[Any]]:
     return seen
 
 
+def told_by(trainer: Any) -> list[list[Any]]:
+    """The list that each generation's completions will be put into: as told one by one, and as there in the end."""
+    told: dict[int, list[int]] = {}
+    seen: list[list[Any]] = []
+    begin, generate = trainer.begin_rewards, trainer._generate
+
+    def beginning(row: int, completion_ids: list[int]) -> None:
+        assert row not in told
+        told[row] = completion_ids
+        begin(row, completion_ids)
+
+    def generating(prompts: list[Any]) -> Any:
+        made = generate(prompts)
+        seen.append([[told[row] for row in sorted(told)], made[1], list(told)])
+        told.clear()
+        return made
+
+    trainer.begin_rewards, trainer._generate = beginning, generating
+    return seen
+
+
 def main(folder: Path) -> None:
     settings = json.loads((folder / "settings.json").read_text())
     policy = Path(settings.pop("policy"))
     path = write_recipe(folder, policy, step_reward="tinytraining:every_third", **settings)
     trainer = launch.build(recipe.parse(["--config", str(path)]))
-    drawn = drawn_by(trainer)
+    drawn, told = drawn_by(trainer), told_by(trainer)
     trainer.train()
-    found = {"log": trainer.state.log_history, "engine": engine_of(trainer), "drawn": drawn}
+    found = {"log": trainer.state.log_history, "engine": engine_of(trainer), "drawn": drawn, "told": told}
     (folder / "found.json").write_text(json.dumps(found))
 
 

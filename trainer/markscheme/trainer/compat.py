@@ -25,8 +25,8 @@ WRAPPED = {
 READ = (
     "_buffered_inputs _get_per_token_logps_and_entropies _is_vlm _logs _metrics _pending_extra_logs _pending_metrics "
     "_step accelerator aux_loss_enabled environments loss_type multi_objective_aggregation num_generations "
-    "num_generations_eval num_iterations pad_to_multiple_of reward_func_names reward_funcs reward_weights tools "
-    "top_entropy_quantile"
+    "num_generations_eval num_iterations pad_to_multiple_of reward_func_names reward_funcs reward_weights rollout_func "
+    "tools top_entropy_quantile use_vllm vllm_mode"
 ).split()
 """The attributes of a constructed trainer that are read or set."""
 

@@ -15,7 +15,7 @@ from accelerate.utils import gather_object
 from torch import Tensor, nn
 from trl import GRPOConfig, GRPOTrainer
 
-from markscheme.trainer import compat, credit, culling, generations, lengths, refill, reporting
+from markscheme.trainer import compat, credit, culling, generations, lengths, refill, reporting, streaming
 from markscheme.trainer.collect import Steps, check_groups, check_model_rewards, collect_step_rewards, named
 from markscheme.trainer.config import ProcessGRPOConfig
 from markscheme.trainer.overlap import Overlap
@@ -85,10 +85,28 @@ class ProcessGRPOTrainer(GRPOTrainer):
         """What TRL generates; the functions that need no more than that start now."""
         if self._batch is not None:
             return self._batch.made
-        made = super()._generate(prompts)
-        if self._overlap is not None:
-            self._overlap.start([*self.reward_funcs, self.step_reward_func], prompts, made)
+        if self._overlap is None:
+            return super()._generate(prompts)
+        with streaming.finished(self, len(prompts), self.begin_rewards):
+            made = super()._generate(prompts)
+        self._overlap.start([*self.reward_funcs, self.step_reward_func], prompts, made)
         return made
+
+    def begin_rewards(self, row: int, completion_ids: list[int], **fields: Any) -> None:
+        """Have verdicts begun on a completion while others are generated: for rollout functions that can.
+
+        With vLLM in the training process the trainer calls this itself.
+
+        Args:
+            row: of the prompts that the rollout function got.
+            completion_ids: the ids that it will return for that row, all of them.
+            **fields: what it will return for that row beside them.
+
+        Raises:
+            IndexError: there is no such row.
+        """
+        if self._overlap is not None:
+            self._overlap.begin([*self.reward_funcs, self.step_reward_func], row, completion_ids, fields)
 
     def _prepare_inputs(self, generation_batch: Any) -> Any:
         """TRL's micro-batch; those of a new generation with rows of like length together, if asked for."""

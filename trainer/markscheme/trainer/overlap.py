@@ -2,7 +2,8 @@
 
 TRL calls reward functions once the log-probabilities of the old policy and of the reference are there, though all that
 the functions need is known as soon as the completions are. Here they start then, in threads; when TRL calls them, the
-answer is handed over. A call that is not the very call that was started is made as TRL makes it.
+answer is handed over. A call that is not the very call that was started is made as TRL makes it. Where completions are
+known one by one, functions with a method ``begin`` start to judge each while others are still generated.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import contextvars
 import functools
 import inspect
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import nn
+from trl import is_conversational
 
 from markscheme.trainer.collect import NOT_COLUMNS, is_async, name_of
 
@@ -66,6 +69,15 @@ class Call:
         return returned
 
 
+class Begun:
+    """A verdict on one completion, started while others were generated."""
+
+    def __init__(self, future: Future[Any], started: float) -> None:
+        self.future, self.started = future, started
+        self.ended = started
+        future.add_done_callback(lambda _: setattr(self, "ended", time.perf_counter()))
+
+
 class Overlap:
     """The reward functions of one batch of completions, and how long they took.
 
@@ -81,6 +93,9 @@ class Overlap:
     def __init__(self, trainer: ProcessGRPOTrainer, which: str, inputs: list[dict[str, Any]]) -> None:
         self.trainer, self.which, self.inputs = trainer, which, inputs
         self.calls: list[Call] = []
+        self.begun: list[Begun] = []
+        self.early = self.rows = 0
+        self._early_rows: set[int] = set()
         self.waits: list[Interval] = []
         self.late: list[Interval] = []
         self._threads: ThreadPoolExecutor | None = None
@@ -94,10 +109,52 @@ class Overlap:
         if kind is not None:  # what was logged for a batch that is given up belongs to no other
             self.trainer._pending_extra_logs.clear()
             self.trainer._pending_metrics.clear()
-        for call in self.calls:
-            call.future.cancel()
+        for one in self._work():
+            one.future.cancel()
+        wait([one.future for one in self.begun])
         if self._threads is not None:
             self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def begin(self, functions: Iterable[Any], row: int, completion_ids: list[int], fields: dict[str, Any]) -> None:
+        """Have functions start to judge one completion while others are generated.
+
+        What goes wrong is warned of and left to the call with the whole batch, which says where.
+
+        Args:
+            functions: those with a method ``begin`` that may run in another thread do.
+            row: of the completion, in the batch.
+            completion_ids: its ids.
+            fields: what a rollout function returns for it beside them.
+
+        Raises:
+            IndexError: there is no such row.
+        """
+        if not 0 <= row < len(self.inputs):
+            raise IndexError(f"begin_rewards: there is no row {row}, the batch has {len(self.inputs)}, from 0")
+        chosen = [f for f in functions if callable(getattr(f, "begin", None)) and starts_early(f, self.which)]
+        if not chosen:
+            return
+        columns = _columns([self.inputs[row]], {name: [value] for name, value in fields.items()})
+        prompt, trainer = self.inputs[row]["prompt"], self.trainer
+        (text,) = trainer.processing_class.batch_decode([completion_ids], skip_special_tokens=True)
+        completion = [{"role": "assistant", "content": text}] if is_conversational({"prompt": prompt}) else text
+        batch = {
+            **(columns or {}),
+            "prompts": [prompt],
+            "completions": [completion],
+            "completion_ids": [completion_ids],
+        }
+        for function in chosen:
+            started = time.perf_counter()
+            try:
+                begun = function.begin(**batch, trainer_state=trainer.state)
+                futures = [one for one in begun or () if one is not None]
+            except Exception as error:  # noqa: BLE001 - a fault of the data is told by the batch, with its row
+                what = f"{name_of(function)}.begin failed ({type(error).__name__}: {error})"
+                warnings.warn(f"{what}; the whole batch is judged at once.", RuntimeWarning, stacklevel=2)
+                continue
+            self.begun += [Begun(future, started) for future in futures]
+            self._early_rows |= {row} if futures else set()
 
     def start(self, functions: Iterable[Any], prompts: list[Any], made: Sequence[Any]) -> None:
         """Start the functions that may be, on what ``_generate`` returned.
@@ -105,6 +162,9 @@ class Overlap:
         Fields that a rollout function returned are known by then too: functions get them as columns, as from TRL.
         """
         chosen = [f for f in functions if starts_early(f, self.which)]
+        self.rows += len(prompts)
+        self.early += len(self._early_rows)
+        self._early_rows = set()
         completion_ids, completions, fields = made[1], made[3], made[5]
         columns = _columns(self.inputs, fields)
         if not chosen or columns is None or len(completions) != len(prompts):
@@ -153,19 +213,24 @@ class Overlap:
         chosen.__name__ = name_of(function)
         return chosen
 
+    def _work(self) -> list[Call | Begun]:
+        return [*self.calls, *self.begun]
+
     def _waited(self, begun: float, call: Call | None) -> None:
         self.waits.append((begun, time.perf_counter()))
         if call is None:
             self.late.append(self.waits[-1])
 
     def log(self) -> None:
-        """Log the seconds of verification, and the share of them that nothing waited for, over all ranks."""
-        took = [(call.started, call.ended) for call in self.calls] + self.late
-        seconds = torch.tensor([covered(took), covered(self.waits)], device=self.trainer.accelerator.device)
-        total, waited = self.trainer.accelerator.gather(seconds).view(-1, 2).sum(0).tolist()
+        """Log, over all ranks, the seconds of verification, the hidden share, and that of completions begun early."""
+        took = [(one.started, one.ended) for one in self._work()] + self.late
+        counted = [covered(took), covered(self.waits), float(self.early), float(self.rows)]
+        counts = torch.tensor(counted, device=self.trainer.accelerator.device)
+        total, waited, early, rows = self.trainer.accelerator.gather(counts).view(-1, 4).sum(0).tolist()
         metrics = self.trainer._metrics["train" if self.trainer.model.training else "eval"]
         metrics["verification/seconds"].append(total / self.trainer.accelerator.num_processes)
         metrics["verification/hidden_frac"].append(max(0.0, 1 - waited / total) if total else 0.0)
+        metrics["verification/early_frac"].append(early / rows if rows else 0.0)
 
 
 def starts_early(function: Any, which: str) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from markscheme.prm.segment import StepSplitter, token_steps
 from markscheme.verifiers.errors import DataError
+from markscheme.verifiers.rewards.ahead import Ahead
 from markscheme.verifiers.steps import StepOutcome, StepVerdict
 
 if TYPE_CHECKING:
@@ -22,6 +25,13 @@ class StepVerifier(Protocol):
     def verify_steps(self, steps: list[str]) -> list[StepVerdict]:
         """Judge the steps of one completion, in order."""
         ...
+
+
+class _Judged(NamedTuple):
+    """A completion's steps with their rewards, and the verdicts of a verifier."""
+
+    steps: list[tuple[int, float | None]]
+    verdicts: list[StepVerdict]
 
 
 class StepReward:
@@ -71,6 +81,7 @@ class StepReward:
         self.splitter = StepSplitter(splitter) if isinstance(splitter, str) else splitter
         self.end_ids = end_ids
         self.rewards = {StepOutcome.RIGHT: right, StepOutcome.WRONG: wrong, StepOutcome.NO_CLAIM: no_claim}
+        self._ahead: Ahead[_Judged] = Ahead(threads=1)  # nothing says that a function can be called twice at a time
 
     def __call__(
         self,
@@ -88,17 +99,29 @@ class StepReward:
             DataError: a function returned another number of rewards than there are steps.
         """
         del prompts, completions, columns
-        steps = [token_steps(ids, self.tokenizer, self.splitter, end_ids=self.end_ids) for ids in completion_ids]
+        keys = [tuple(ids) for ids in completion_ids]
+        judged = self._ahead.complete(keys, lambda rows: [self._judged(completion_ids[row], row) for row in rows])
         if hasattr(self._judge, "verify_steps"):
-            verdicts = [self._judge.verify_steps([span.text for span in spans]) for spans in steps]
-            self._log(verdicts, log_extra, log_metric)
-            rewards = [[self.rewards[verdict.outcome] for verdict in row] for row in verdicts]
+            self._log([one.verdicts for one in judged], log_extra, log_metric)
+        return [list(one.steps) for one in judged]
+
+    def begin(self, *, completion_ids: Sequence[Sequence[int]], **columns: Any) -> list[Future[Any]]:
+        """Start to judge completions while others of their batch are generated; see ``MathReward.begin``."""
+        del columns
+        keys = [tuple(ids) for ids in completion_ids]
+        begun = [self._ahead.begin(key, functools.partial(self._judged, key, 0)) for key in keys]
+        return [one for one in begun if one is not None]
+
+    def _judged(self, ids: Sequence[int], row: int) -> _Judged:
+        spans = token_steps(ids, self.tokenizer, self.splitter, end_ids=self.end_ids)
+        verdicts: list[StepVerdict] = []
+        if hasattr(self._judge, "verify_steps"):
+            verdicts = self._judge.verify_steps([span.text for span in spans])
+            rewards = [self.rewards[verdict.outcome] for verdict in verdicts]
         else:
-            rewards = [_called(self._judge, spans, row) for row, spans in enumerate(steps)]
-        return [
-            [(span.last_token, None if span.truncated else reward) for span, reward in zip(spans, row, strict=True)]
-            for spans, row in zip(steps, rewards, strict=True)
-        ]
+            rewards = _called(self._judge, spans, row)
+        pairs = zip(spans, rewards, strict=True)
+        return _Judged([(span.last_token, None if span.truncated else reward) for span, reward in pairs], verdicts)
 
     def _log(self, verdicts: Sequence[Sequence[StepVerdict]], log_extra: Any, log_metric: Any) -> None:
         if log_extra is not None:

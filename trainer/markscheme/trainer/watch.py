@@ -209,8 +209,9 @@ def _listening(function: Callable[..., Any], look: Callable[[Any, dict[str, Any]
     wrapped: Callable[..., Any] = call_async if is_async(function) else call
     functools.update_wrapper(wrapped, function, updated=())
     wrapped.__name__ = name_of(function)
-    if (said := getattr(function, "any_thread", None)) is not None:
-        wrapped.any_thread = said  # type: ignore[attr-defined]
+    for name in ("any_thread", "begin"):
+        if (said := getattr(function, name, None)) is not None:
+            setattr(wrapped, name, said)
     return wrapped
 
 

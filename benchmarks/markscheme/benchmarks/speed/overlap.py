@@ -5,9 +5,11 @@ completions over and over, once with reward functions that wait (as TRL's do) an
 as completions exist; the ways take turns. A verdict is 50 ms of sleep (a sandbox, a server), in 16 slots; or 50 ms of
 CPU work, in as many processes as there are processors; or the same work in this process, where it shares one
 interpreter with the passes. The passes are those of the old policy and of the reference (β = 0.04) at several lengths,
-or none (β = 0), where there is nothing to hide behind. "Hidden" is the share of verification that training did not wait
-for; "won" is what the whole became shorter by, as a share of verification: where the verdicts take processor time from
-the passes, less is won than is hidden. Last, whether TRL's asynchronous trainer can be run here.
+or none (β = 0), where there is nothing to hide behind but generation: then completions are finished one after the other
+over some time, in which the processors are free, as where a GPU generates. "Hidden" is the share of verification that
+training did not wait for; "won" is what the whole became shorter by, as a share of verification: where the verdicts
+take processor time from the passes, less is won than is hidden. Last, whether TRL's asynchronous trainer can be run
+here.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -33,9 +35,11 @@ from rich.table import Table
 from markscheme.benchmarks.speed.policies import small_trainer
 from markscheme.benchmarks.speed.rounds import command
 from markscheme.verifiers.errors import MissingExtraError
+from markscheme.verifiers.rewards.ahead import Ahead
 
 ROWS, GROUP, SLOTS, SECONDS = 64, 8, 16, 0.05
 LENGTHS = (16, 64, 160)
+GENERATIONS = (0.25, 0.5, 1.0)
 ASYNC = """
 from trl.experimental.async_grpo import AsyncGRPOConfig, AsyncGRPOTrainer
 from datasets import Dataset
@@ -61,21 +65,39 @@ def work(seconds: float, number: int) -> float:
     return float(number % 2)
 
 
-def rewarded_by(pool: Executor | None, verdict: Callable[[int], float]) -> Callable[..., list[float]]:
-    """A reward function whose verdicts are given in a pool, or one after the other in the caller's thread."""
+class Rewarded:
+    """A reward function whose verdicts are given in a pool or in one thread, all at once or begun one by one."""
 
-    def function(completions: Sequence[str], **_: Any) -> list[float]:
-        numbers = range(len(completions))
-        return list(map(verdict, numbers) if pool is None else pool.map(verdict, numbers))
+    __name__ = "verdicts"
+    any_thread = True
 
-    function.any_thread = True  # type: ignore[attr-defined]
-    return function
+    def __init__(self, pool: Executor | None, slots: int, verdict: Callable[[int], float]) -> None:
+        self.pool, self.verdict = pool, verdict
+        self.ahead: Ahead[float] = Ahead(slots)
+
+    def __call__(self, completion_ids: Sequence[Sequence[int]], **_: Any) -> list[float]:
+        """One reward a completion: its number's verdict."""
+        keys = [tuple(ids) for ids in completion_ids]
+        return self.ahead.complete(keys, self._all)
+
+    def begin(self, completion_ids: Sequence[Sequence[int]], **_: Any) -> list[Future[float] | None]:
+        """Start some of the next batch."""
+        return [self.ahead.begin(tuple(ids), functools.partial(self._one, ids[0])) for ids in completion_ids]
+
+    def _all(self, rows: list[int]) -> list[float]:
+        return list(map(self.verdict, rows) if self.pool is None else self.pool.map(self.verdict, rows))
+
+    def _one(self, number: int) -> float:
+        return self.verdict(number) if self.pool is None else self.pool.submit(self.verdict, number).result()
 
 
-def scripted(length: int, prompts: Sequence[str], trainer: Any) -> dict[str, Any]:
-    """Completions without generation: only what comes after it is measured."""
-    del trainer
+def scripted(length: int, generation: float, prompts: Sequence[str], trainer: Any) -> dict[str, Any]:
+    """Completions without a model, finished one after the other over so many seconds, or all at once."""
     completions = [[3 + (row + place) % 500 for place in range(length)] for row in range(len(prompts))]
+    begun = time.perf_counter()
+    for row, ids in enumerate(completions if generation else ()):
+        time.sleep(max(0.0, begun + generation * (row + 1) / len(prompts) - time.perf_counter()))
+        trainer.begin_rewards(row, ids)
     return {
         "prompt_ids": [[3] * 16 for _ in prompts],
         "completion_ids": completions,
@@ -108,11 +130,13 @@ def score(trainer: Any, which: str, function: Callable[..., Any]) -> dict[str, f
     return {"seconds": whole, "passes": sum(spent), "verification": seconds, "hidden": hidden}
 
 
-def measure(trainer: Any, length: int, beta: float, kind: str, function: Any, rounds: int) -> dict[str, Any]:
+def measure(
+    trainer: Any, length: int, beta: float, generation: float, kind: str, function: Any, rounds: int
+) -> dict[str, Any]:
     """Let the two ways take turns on one batch; medians."""
     trainer.beta = beta
     trainer.num_iterations = 2 if beta else 1  # reused generations want the old policy's log-probabilities
-    trainer.rollout_func = functools.partial(scripted, length)
+    trainer.rollout_func = functools.partial(scripted, length, generation)
     score(trainer, "none", function)  # warms up, off the clock
     found: dict[str, list[dict[str, float]]] = {"none": [], "known": []}
     for number in range(rounds):
@@ -123,6 +147,7 @@ def measure(trainer: Any, length: int, beta: float, kind: str, function: Any, ro
         "kind": kind,
         "tokens": length,
         "beta": beta,
+        "generation": generation,
         "passes": middle["none"]["passes"],
         "verification": middle["none"]["verification"],
         "waiting": middle["none"]["seconds"],
@@ -142,8 +167,14 @@ def asynchronous(folder: Path) -> str:
     return "can be made" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no message"])[-1]
 
 
-def run(rounds: int, lengths: Sequence[int] = LENGTHS, *, beside: bool = True) -> dict[str, Any]:
-    """Measure each kind of verdict behind passes of each length, and behind none.
+def run(
+    rounds: int,
+    lengths: Sequence[int] = LENGTHS,
+    generations: Sequence[float] = GENERATIONS,
+    *,
+    beside: bool = True,
+) -> dict[str, Any]:
+    """Measure each kind of verdict behind passes of each length, behind none, and behind generation alone.
 
     Raises:
         MissingExtraError: torch or TRL is not installed.
@@ -163,9 +194,9 @@ def run(rounds: int, lengths: Sequence[int] = LENGTHS, *, beside: bool = True) -
             waiting, working = functools.partial(sleep, SECONDS), functools.partial(work, SECONDS)
             list(processes.map(waiting, range(2 * processors)))  # every process has started
             kinds = {
-                "sleep, 16 slots": rewarded_by(slots, waiting),
-                f"CPU work, {processors} processes": rewarded_by(processes, working),
-                "CPU work in this process": rewarded_by(None, working),
+                "sleep, 16 slots": Rewarded(slots, SLOTS, waiting),
+                f"CPU work, {processors} processes": Rewarded(processes, processors, working),
+                "CPU work in this process": Rewarded(None, 1, working),
             }
             trainer = small_trainer(
                 Path(folder),
@@ -174,12 +205,14 @@ def run(rounds: int, lengths: Sequence[int] = LENGTHS, *, beside: bool = True) -
                 max(lengths),
                 hidden=64,
                 beta=0.04,
-                rollout_func=functools.partial(scripted, 1),
+                rollout_func=functools.partial(scripted, 1, 0.0),
             )
+            ways = [(0.04, length, 0.0) for length in lengths]
+            ways += [(0.0, lengths[0], generation) for generation in (0.0, *generations)]
             rows = [
-                measure(trainer, length, beta, kind, function, rounds)
+                measure(trainer, length, beta, generation, kind, function, rounds)
                 for kind, function in kinds.items()
-                for beta, length in [*((0.04, length) for length in lengths), (0.0, lengths[0])]
+                for beta, length, generation in ways
             ]
             trainer.save_model(folder)
             stated = asynchronous(Path(folder)) if beside else "not tried"
@@ -203,11 +236,11 @@ def print_table(figures: dict[str, Any], console: Console | None = None) -> None
     """Print one row for each kind of verdict and length of the passes."""
     title = f"{figures['verdicts']} verdicts of 50 ms beside the passes, seconds ({figures['processors']} processors)"
     table = Table(title=title, box=SIMPLE_HEAD)
-    columns = ("verdicts", "β", "tokens", "passes", "verification", "TRL: one after the other", "ours", "hidden", "won")
+    columns = "verdicts", "β", "tokens", "generation", "passes", "verification", "waiting", "ours", "hidden", "won"
     for name in columns:
         table.add_column(name, justify="left" if name == "verdicts" else "right")
     for row in figures["rows"]:
-        times = (f"{row[key]:.2f}" for key in ("passes", "verification", "waiting", "overlapped"))
+        times = (f"{row[key]:.2f}" for key in ("generation", "passes", "verification", "waiting", "overlapped"))
         shares = (f"{row[key]:.0%}" for key in ("hidden", "won"))
         table.add_row(str(row["kind"]), f"{row['beta']:g}", str(row["tokens"]), *times, *shares)
     console = console or Console()

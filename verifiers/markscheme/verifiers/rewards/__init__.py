@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from markscheme.verifiers.rewards.ahead import Ahead
     from markscheme.verifiers.rewards.alarm import BrokenVerifierAlarm, RewardAlarm
     from markscheme.verifiers.rewards.code import CodeReward, OpenRLHFCodeReward
     from markscheme.verifiers.rewards.code import compute_score as verl_code_compute_score
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from markscheme.verifiers.rewards.verl import compute_score as verl_compute_score
 
 _HOMES = {
+    "Ahead": ("ahead", "Ahead"),
     "BrokenVerifierAlarm": ("alarm", "BrokenVerifierAlarm"),
     "CodeReward": ("code", "CodeReward"),
     "CompositeReward": ("composite", "CompositeReward"),
@@ -35,6 +37,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Ahead",
     "BrokenVerifierAlarm",
     "CodeReward",
     "CompositeReward",

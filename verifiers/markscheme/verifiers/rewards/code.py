@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from markscheme.verifiers.code.cases import Cases, parse_cases
@@ -20,6 +21,7 @@ from markscheme.verifiers.code.results import ProgramVerdict
 from markscheme.verifiers.code.sandbox.pool import Level
 from markscheme.verifiers.code.verifier import CodeVerifier, Score
 from markscheme.verifiers.errors import DataError
+from markscheme.verifiers.rewards.ahead import Ahead
 from markscheme.verifiers.rewards.alarm import BrokenVerifierAlarm
 from markscheme.verifiers.rewards.openrlhf import OpenRLHFReward
 from markscheme.verifiers.rewards.trl import TRLReward
@@ -41,9 +43,25 @@ class CodeScorer:
         self.verifier = verifier
         self.alarm = alarm
         self._parsed: dict[str, Cases] = {}
+        self._ahead: Ahead[ProgramVerdict] = Ahead()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_parsed": {}}
+
+    def begin(self, completions: Sequence[str], golds: Sequence[Any]) -> list[Future[ProgramVerdict]]:
+        """Start to judge completions whose batch is not whole yet; `judge` takes these verdicts.
+
+        Cases that cannot be read are left to `judge`, which knows their rows.
+        """
+        try:
+            cases = [self._read(gold, "a row") for gold in golds]
+        except DataError:
+            return []
+        begun = [
+            self._ahead.begin(key, functools.partial(self.verifier.verify, key[0], one))
+            for key, one in zip(_keys(completions, golds), cases, strict=True)
+        ]
+        return [one for one in begun if one is not None]
 
     def judge(self, completions: Sequence[str], golds: Sequence[Any]) -> list[ProgramVerdict]:
         """Judge a batch, one verdict a completion, and let the alarm see it.
@@ -55,7 +73,10 @@ class CodeScorer:
         if len(completions) != len(golds):
             raise ValueError(f"{len(completions)} completions came with {len(golds)} sets of cases; expected one each")
         cases = [self._read(gold, f"row {row} of this batch") for row, gold in enumerate(golds)]
-        verdicts = self.verifier.verify_many(completions, cases)
+        verdicts = self._ahead.complete(
+            _keys(completions, golds),
+            lambda rows: self.verifier.verify_many([completions[row] for row in rows], [cases[row] for row in rows]),
+        )
         broken = [row for row, verdict in enumerate(verdicts) if verdict.outcome is Outcome.BROKEN]
         if broken:
             again = self.verifier.verify_many([completions[row] for row in broken], [cases[row] for row in broken])
@@ -82,6 +103,12 @@ class CodeScorer:
                 self._parsed.clear()
             self._parsed[gold] = parse_cases(gold, where)
         return self._parsed[gold]
+
+
+def _keys(completions: Sequence[str], golds: Sequence[Any]) -> list[tuple[str, Hashable]]:
+    return [
+        (text, gold if isinstance(gold, str) else repr(gold)) for text, gold in zip(completions, golds, strict=True)
+    ]
 
 
 class CodeReward(TRLReward):

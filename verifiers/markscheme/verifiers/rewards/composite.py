@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import math
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal
 
 from markscheme.verifiers.errors import DataError
@@ -86,6 +86,10 @@ class CompositeReward:
         self._log(rewards, kwargs.get("log_extra"), kwargs.get("log_metric"))
         weights = [weight for _, weight in self.parts]
         return [self._combined(row, weights) for row in zip(*rewards, strict=True)]
+
+    def begin(self, **batch: Any) -> list[Future[Any]]:
+        """Have the parts that can start to judge completions of the next batch; see ``MathReward.begin``."""
+        return [one for part, _ in self.parts if hasattr(part, "begin") for one in part.begin(**batch)]
 
     def _combined(self, row: Sequence[float | None], weights: Sequence[float]) -> float | None:
         there = [(reward, weight) for reward, weight in zip(row, weights, strict=True) if reward is not None]

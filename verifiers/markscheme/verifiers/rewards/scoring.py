@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import Any, Literal, get_args
 
 from markscheme.verifiers.errors import GoldError
@@ -11,6 +13,7 @@ from markscheme.verifiers.math.verifier import MathVerifier
 from markscheme.verifiers.policy import Policy
 from markscheme.verifiers.protocol import Verifier
 from markscheme.verifiers.reading import Reading
+from markscheme.verifiers.rewards.ahead import Ahead
 from markscheme.verifiers.rewards.alarm import BrokenVerifierAlarm
 from markscheme.verifiers.verdict import Outcome, Verdict
 
@@ -71,6 +74,9 @@ class Scorer:
         if verifier is None:
             MathVerifier(**self._settings)  # so that a wrong setting is told here, not in the first batch
         self._golds: dict[str, str] = {}
+        # Few threads: they share the interpreter with what generates. Another's verifier is not asked for two verdicts
+        # at a time: nothing says that it can give them.
+        self._ahead: Ahead[Verdict] = Ahead(threads=4 if verifier is None else 1)
 
     def __getstate__(self) -> dict[str, Any]:
         # Our own verifier may hold a worker process: a copy makes its own.
@@ -85,6 +91,20 @@ class Scorer:
             self._verifier = MathVerifier(**self._settings)
         return self._verifier
 
+    def begin(self, completions: Sequence[str], golds: Sequence[object]) -> list[Future[Verdict]]:
+        """Start to judge completions whose batch is not whole yet; `judge` takes these verdicts.
+
+        Golds that cannot be read are left to `judge`, which knows their rows.
+        """
+        try:
+            answers = self._read_golds(golds)
+        except GoldError:
+            return []
+        verify = self.verifier.verify
+        pairs = zip(completions, answers, strict=True)
+        begun = [self._ahead.begin(pair, functools.partial(verify, *pair)) for pair in pairs]
+        return [one for one in begun if one is not None]
+
     def judge(self, completions: Sequence[str], golds: Sequence[object]) -> list[Verdict]:
         """Judge a batch, one verdict a completion, and let the alarm see it.
 
@@ -95,7 +115,10 @@ class Scorer:
         if len(completions) != len(golds):
             raise ValueError(f"{len(completions)} completions came with {len(golds)} golds; expected one gold for each")
         answers = self._read_golds(golds)
-        verdicts = self._verify(completions, answers)
+        verdicts = self._ahead.complete(
+            list(zip(completions, answers, strict=True)),
+            lambda rows: self._verify([completions[row] for row in rows], [answers[row] for row in rows]),
+        )
         broken = [row for row, verdict in enumerate(verdicts) if verdict.outcome is Outcome.BROKEN]
         if broken:
             again = self._verify([completions[row] for row in broken], [answers[row] for row in broken])

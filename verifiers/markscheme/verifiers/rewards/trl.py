@@ -8,6 +8,7 @@ to the table of completions; ``log_metric(name, value)`` a scalar that is averag
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any, Protocol
 
 from markscheme.verifiers.errors import DataError
@@ -30,6 +31,10 @@ _SHOWN = 200  # characters of an answer in the table of completions
 
 class Judge(Protocol):
     """What judges batches for a reward function."""
+
+    def begin(self, completions: Sequence[str], golds: Sequence[Any]) -> Sequence[Future[Any]]:
+        """Start to judge completions of the next batch."""
+        ...
 
     def judge(self, completions: Sequence[str], golds: Sequence[Any]) -> Sequence[Verdict]:
         """Judge a batch, one verdict a completion."""
@@ -99,6 +104,24 @@ class TRLReward:
         if log_metric is not None and verdicts:
             self._log_rates(verdicts, log_metric)
         return self.scorer.rewards(verdicts)
+
+    def begin(self, *, completions: Sequence[Completion], **columns: Any) -> Sequence[Future[Any]]:
+        """Start to judge completions while others of their batch are still generated.
+
+        The call with the whole batch takes these verdicts, and judges what was not begun. ``ProcessGRPOTrainer`` calls
+        this for each completion that is finished, where it can know.
+
+        Args:
+            completions: of the next batch, as in the call.
+            columns: all else that the call will be given but what logs, one value a completion.
+
+        Returns:
+            What was started, so that its time can be told.
+
+        Raises:
+            DataError: as the call does; golds that cannot be read are left to it.
+        """
+        return self.scorer.begin([completion_text(completion) for completion in completions], self._golds(columns))
 
     def check(self, columns: Mapping[str, Sequence[object]]) -> None:
         """Read every gold of a data set, before anything is generated for it.

@@ -1,0 +1,196 @@
+"""Verdicts begun while others of their batch are generated are those of a batch that was judged at once."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from markscheme.verifiers import GoldError, MathVerifier, Outcome, Verdict
+from markscheme.verifiers.rewards import CompositeReward, MathReward, ahead
+from markscheme.verifiers.rewards.ahead import Ahead
+
+COMPLETIONS = [r"\boxed{4}", r"\boxed{5}", "no idea", r"\boxed{2+2}"]
+GOLDS = ["4", "4", "4", "5"]
+
+
+class Counting:
+    """The math verifier, with the calls that it got and how many of them ran at a time."""
+
+    any_thread = True
+
+    def __init__(self, act: Callable[[int], None] = lambda _: None) -> None:
+        self.act, self.calls = act, []
+        self.running, self.most = 0, 0
+        self.real = MathVerifier("boxed")
+
+    def verify(self, completion: str, gold: str) -> Verdict:
+        self.calls.append((completion, threading.current_thread() is threading.main_thread()))
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            self.act(len(self.calls))
+            return self.real.verify(completion, gold)
+        finally:
+            self.running -= 1
+
+
+def begun(reward: Any, rows: Any = range(4)) -> list[Any]:
+    """Begin rows one after the other, as they are finished."""
+    return [one for row in rows for one in reward.begin(completions=[COMPLETIONS[row]], answer=[GOLDS[row]])]
+
+
+def logged(reward: Any) -> tuple[Any, ...]:
+    columns: dict[str, Any] = {}
+    rates: dict[str, float] = {}
+    found = reward(completions=COMPLETIONS, answer=GOLDS, log_extra=columns.__setitem__, log_metric=rates.__setitem__)
+    return found, columns, rates
+
+
+@pytest.mark.parametrize("rows", [[], [2], [3, 0], [1, 2, 0, 3], [0, 0, 1]])
+def test_rewards_and_logs_are_those_of_a_batch_judged_at_once(rows: list[int]) -> None:
+    reward = MathReward()
+    assert len(begun(reward, rows)) == len(rows)
+    assert logged(reward) == logged(MathReward())
+    assert logged(reward) == logged(MathReward()), "and of the next batch"
+
+
+def test_nothing_is_judged_twice_or_two_at_a_time_by_anothers_verifier() -> None:
+    verifier = Counting(lambda _: time.sleep(0.01))
+    reward = MathReward(verifier=verifier)
+    for one in begun(reward, [1, 0, 1]):
+        one.result()
+    assert [text for text, _ in verifier.calls] == [COMPLETIONS[1], COMPLETIONS[0]]
+    logged(reward)
+    assert sorted(text for text, _ in verifier.calls) == sorted(COMPLETIONS)
+    assert [main for _, main in verifier.calls] == [False, False, True, True]
+    assert verifier.most == 1
+
+
+def test_the_batch_waits_for_what_still_runs() -> None:
+    until = threading.Event()
+    verifier = Counting(lambda _: until.wait(20) and None)
+    reward = MathReward(verifier=verifier)
+    begun(reward)
+    threading.Timer(0.1, until.set).start()
+    assert logged(reward)[0] == [1.0, 0.0, 0.0, 0.0]
+    assert len(verifier.calls) == 4
+
+
+def test_a_verdict_that_failed_is_given_with_the_batch() -> None:
+    def at_first(call: int) -> None:
+        if call == 1:
+            raise OSError("for now")
+
+    verifier = Counting(at_first)
+    reward = MathReward(verifier=verifier)
+    (one, *_) = begun(reward)
+    assert isinstance(one.exception(), OSError)
+    assert logged(reward)[0] == [1.0, 0.0, 0.0, 0.0]
+    assert len(verifier.calls) == 5
+
+
+def test_an_error_is_the_batchs() -> None:
+    def always(_: int) -> None:
+        raise OSError("no disk")
+
+    reward = MathReward(verifier=Counting(always))
+    begun(reward)
+    with pytest.raises(OSError, match="no disk"):
+        logged(reward)
+
+
+def test_a_broken_verdict_is_tried_again() -> None:
+    class Once(Counting):
+        def verify(self, completion: str, gold: str) -> Verdict:
+            verdict = super().verify(completion, gold)
+            return verdict.model_copy(update={"outcome": Outcome.BROKEN}) if len(self.calls) == 1 else verdict
+
+    reward = MathReward(verifier=Once())
+    begun(reward, [0])[0].result()
+    assert logged(reward)[0] == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_golds_that_cannot_be_read_are_told_with_their_rows() -> None:
+    reward = MathReward()
+    assert list(reward.begin(completions=["x"], answer=[""])) == []
+    with pytest.raises(GoldError, match="row 1"):
+        reward(completions=["x", "y"], answer=["1", ""])
+
+
+def test_the_alarm_sees_the_batch_once() -> None:
+    class Seeing:
+        def __init__(self) -> None:
+            self.seen: list[int] = []
+
+        def observe(self, verdicts: Any, *_: Any) -> None:
+            self.seen.append(len(verdicts))
+
+    alarm = Seeing()
+    reward = MathReward(alarm=alarm)  # type: ignore[arg-type]
+    begun(reward)
+    logged(reward)
+    assert alarm.seen == [4]
+
+
+def test_parts_of_a_composite_begin() -> None:
+    first, second = Counting(), Counting()
+    parts: Any = [
+        (MathReward(verifier=first, name="one"), 1.0),
+        (MathReward(verifier=second, name="two"), 2.0),
+        (lambda completions, **_: [0.0] * len(completions), 1.0),
+    ]
+    reward = CompositeReward(parts)
+    for one in begun(reward):
+        one.result()
+    assert logged(reward)[0] == [0.75, 0.0, 0.0, 0.0]
+    assert len(first.calls) == len(second.calls) == 4
+
+
+def test_what_nobody_asks_for_is_dropped_with_the_next_batch() -> None:
+    until, store = threading.Event(), Ahead[int](threads=1)
+    running = store.begin("running", lambda: int(until.wait(20)))
+    waiting = store.begin("waiting", lambda: 2)
+    assert running is not None
+    assert waiting is not None
+    asked: list[list[int]] = []
+    assert store.complete(["a", "b"], lambda rows: asked.append(rows) or rows) == [0, 1]
+    assert asked == [[0, 1]]
+    assert waiting.cancelled()
+    until.set()
+    assert running.result() == 1
+    assert store.complete(["waiting"], lambda rows: [7 for _ in rows]) == [7]
+
+
+def test_no_more_is_begun_than_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "MOST", 2)
+    store = Ahead[int]()
+    assert [store.begin(n, lambda n=n: n) is None for n in (0, 1, 2, 0)] == [False, False, True, False]
+    assert store.complete([2, 1, 0], lambda rows: [10 + row for row in rows]) == [10, 1, 0]
+
+
+def test_copies_hold_nothing_of_the_original() -> None:
+    reward = MathReward()
+    begun(reward)
+    for other in (copy.deepcopy(reward), pickle.loads(pickle.dumps(reward))):
+        assert logged(other) == logged(MathReward())
+    assert logged(reward) == logged(MathReward())
+
+
+def test_a_fork_judges_for_itself() -> None:
+    store, until = Ahead[int](), threading.Event()
+    store.begin("a", lambda: int(until.wait(20)))
+    child = os.fork()
+    if child == 0:
+        found = store.complete(["a"], lambda rows: [5 for _ in rows])
+        (again := store.begin("a", lambda: 6)) and again.result(10)
+        os._exit(0 if found == [5] and store.complete(["a"], lambda _: [7]) == [6] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    until.set()
+    assert store.complete(["a"], lambda _: [9]) == [1]
