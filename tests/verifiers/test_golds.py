@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from cases import Case, load_cases, named
-from markscheme.verifiers import GoldError, MarkschemeError, load_golds, read_gold
+from markscheme.verifiers import (
+    GoldError,
+    MarkschemeError,
+    MathVerifier,
+    Outcome,
+    Reason,
+    load_golds,
+    read_gold,
+)
 
 CASES = load_cases("golds")
 GOOD = [case for case in CASES if "answer" in case]
@@ -22,6 +30,11 @@ def test_unreadable(case: Case) -> None:
     with pytest.raises(ValueError, match=r".") as raised:
         read_gold(case["text"], case["reading"])
     assert case["error"] in str(raised.value)
+
+
+def test_a_gold_that_is_cut_off_is_no_text_to_differ_from() -> None:
+    verdict = MathVerifier().verify(r"\boxed{\frac{1}{2}}", r"\frac{1}{2")
+    assert (verdict.outcome, verdict.reason) == (Outcome.UNDECIDED, Reason.UNREADABLE_GOLD)
 
 
 def test_too_long() -> None:

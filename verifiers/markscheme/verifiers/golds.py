@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -76,7 +77,18 @@ def _checked(answer: str) -> str:
         raise ValueError(str(error)) from None
     if parsed.node is None and not parsed.calculus and not re.search(r"[^\W\d_]{2,}", parsed.words):
         raise ValueError(parsed.why)
+    if (parsed.node is None or isinstance(parsed.node, Text)) and (fault := _unmatched(answer)):
+        raise ValueError(fault)
     return strip_blanks(answer)
+
+
+def _unmatched(answer: str) -> str:
+    r"""Say what LaTeX opens without closing it; "" where nothing is. A cut-off ``\frac{1`` would pass for words."""
+    tokens = Counter(re.findall(r"\\[A-Za-z]+|\\.|[{}]", answer, re.DOTALL)) if "\\" in answer else Counter()
+    for opening, closing in (("{", "}"), (r"\begin", r"\end"), (r"\left", r"\right")):
+        if (opened := tokens[opening]) != (closed := tokens[closing]):
+            return f"{opened} {opening} and {closed} {closing} in it: it is cut off or mistyped"
+    return ""
 
 
 def load_golds(
