@@ -66,9 +66,20 @@ def test_all_linear(run: Run) -> None:
     assert few["adam"] * 7 < all_of_them["adam"]
 
 
+@pytest.mark.parametrize(("short", "long"), [("7B", "7e9"), ("350m", "3.5e8"), ("0.5 T", "500000000000")])
+def test_units_of_numbers(run: Run, short: str, long: str) -> None:
+    one, other = (
+        run("plan", "--params", text, "--gpus", "512", "--zero", "3", "--json", code=None) for text in (short, long)
+    )
+    assert one.output == other.output
+    assert "of its 85.9 GB" in run("plan", "--params", short, "--gpu-memory", "80GiB", code=None).output
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (("--params", "7X"), "expected a number such as 7e9, 7B or 80GiB, found '7X'"),
+        (("--params", "1.2.3"), "found '1.2.3'"),
         ((), "expected --params, such as --params 7e9, or --model FOLDER"),
         (("--params", "0"), "expected a number of parameters"),
         (("--params", "inf"), "--params inf: expected a number of parameters, such as 7e9"),

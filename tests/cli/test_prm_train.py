@@ -82,7 +82,9 @@ def test_what_is_lost_left_out_or_contaminated_is_shown(run, files, tmp_path):
     given = ["--data", data, "--eval", files / "train.jsonl", "--max-steps", 1, "--max-length", 70]
     model = ["prm", "train", "--model", files / "backbone", "-o", tmp_path / "judge"]
     assert "row 12" in run(*model, *given, code=2).stderr
-    shown = run(*model, *given, "--on-bad", "skip").stdout
+    ran = run(*model, *given, "--on-bad", "skip")
+    shown = ran.stdout
+    assert "warning: train: 12 of 24 test problems are in the training set" in ran.stderr, "and before it is trained"
     assert "mixed.jsonl: left out 1 of 13 rows, such as row 12" in shown
     assert "12 of 24 test problems are in the training set" in shown
     assert "pass --decontaminate" in shown

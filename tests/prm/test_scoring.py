@@ -114,6 +114,13 @@ def test_bad_solutions_are_named_all_at_once(scorer):
     assert [(row, why) for row, _, why in raised.value.rows] == [(1, "step 1 is empty"), (3, "step 0 is empty")]
 
 
+def test_one_text_is_no_list_of_steps(scorer):
+    with pytest.raises(DataError, match="expected a list of steps, found one text: 'two words'"):
+        scorer.score("p", "two words")
+    with pytest.raises(StepDataError, match="row 1: expected a list of steps"):
+        scorer.score_many([("p", ["fine"]), ("p", "fine")])
+
+
 @pytest.mark.parametrize(("dtype", "near"), [("bfloat16", 0.05), ("float16", 0.01)])
 def test_half_precision_scores_are_near(judge, scorer, dtype, near):
     half = PRMScorer.from_pretrained(judge, format="trl", dtype=dtype, separator="\n\n")

@@ -10,6 +10,22 @@ import typer
 if TYPE_CHECKING:
     from markscheme.trainer.memory.run import DType
 
+_UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "gb": 1e9, "t": 1e12, "mib": 2.0**20, "gib": 2.0**30}
+
+
+def _number(text: str | float) -> float:
+    """Read 7e9, 7B or 80GiB."""
+    import re
+
+    found = re.fullmatch(r"([-+]?(?:[\d.]+(?:e[-+]?\d+)?|inf|nan))\s*([a-z]*)", str(text).strip().lower())
+    if found is None or found[2] not in _UNITS:
+        raise typer.BadParameter(f"expected a number such as 7e9, 7B or 80GiB, found {text!r}")
+    try:
+        return float(found[1]) * _UNITS[found[2]]
+    except ValueError:
+        raise typer.BadParameter(f"expected a number such as 7e9, 7B or 80GiB, found {text!r}") from None
+
+
 DTypeName = Literal["bf16", "fp16", "fp32", "bfloat16", "float16", "float32"]
 _LONG: dict[DTypeName, DType] = {
     "bf16": "bfloat16", "fp16": "float16", "fp32": "float32",
@@ -19,7 +35,9 @@ _LONG: dict[DTypeName, DType] = {
 
 def plan(
     *,
-    params: Annotated[float | None, typer.Option(help="The policy's parameters, such as 7e9.")] = None,
+    params: Annotated[
+        float | None, typer.Option(parser=_number, metavar="NUMBER", help="The policy's parameters, such as 7e9 or 7B.")
+    ] = None,
     model: Annotated[
         Path | None, typer.Option(help="A model's folder or config.json. Default: the shape nearest to --params.")
     ] = None,
@@ -29,7 +47,9 @@ def plan(
     context: Annotated[int, typer.Option(min=2, help="Tokens of a prompt and its completion.")] = 4096,
     prompt_tokens: Annotated[int, typer.Option(min=0, help="Of these, the prompt's.")] = 0,
     gpus: Annotated[int, typer.Option(min=1, help="How many.")] = 1,
-    gpu_memory: Annotated[float, typer.Option(help="Bytes of one GPU, such as 80e9.")] = 80e9,
+    gpu_memory: Annotated[
+        float, typer.Option(parser=_number, metavar="NUMBER", help="Bytes of one GPU, such as 80e9 or 80GiB.")
+    ] = 80e9,
     zero: Annotated[int, typer.Option(min=0, max=3, help="ZeRO's stage; FSDP is 3.")] = 0,
     offload: Annotated[bool, typer.Option("--offload", help="Adam, fp32 weights and gradients on the host.")] = False,
     offload_weights: Annotated[bool, typer.Option("--offload-weights", help="The weights too; with --zero 3.")] = False,
@@ -48,7 +68,10 @@ def plan(
     micro_batch: Annotated[int, typer.Option(min=1, help="Sequences in one pass on one GPU.")] = 1,
     checkpointing: Annotated[bool, typer.Option(help="Activations are computed again in the backward pass.")] = True,
     reference: Annotated[bool, typer.Option(help="A frozen copy for the KL term (beta > 0).")] = True,
-    critic_params: Annotated[float | None, typer.Option(help="The critic's parameters. Default: the policy's.")] = None,
+    critic_params: Annotated[
+        float | None,
+        typer.Option(parser=_number, metavar="NUMBER", help="The critic's parameters. Default: the policy's."),
+    ] = None,
     rollout: Annotated[
         Literal["transformers", "vllm", "server"],
         typer.Option(help="What generates: the trained weights, vLLM on the same GPUs, or a server elsewhere."),

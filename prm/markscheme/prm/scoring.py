@@ -122,9 +122,9 @@ class PRMScorer:
         """The probability that each step is right; NaN for a step beyond the model's length.
 
         Raises:
-            DataError: a step is empty or holds the separator, or, if ``strict``, is lost.
+            DataError: a step is empty or holds the separator, or, if ``strict``, is lost; or the steps are one text.
         """
-        encoded = self.checkpoint.encode(problem, steps)
+        encoded = self._encoded(problem, steps)
         return self._probabilities(self._run([encoded], [len(steps)], None)[0])
 
     def score_many(self, items: Iterable[Item], *, done: Callable[[int], None] | None = None) -> list[list[float]]:
@@ -148,7 +148,7 @@ class PRMScorer:
         encoded, counts, bad = [], [], []
         for row, (problem, steps) in enumerate(items):
             try:
-                encoded.append(self.checkpoint.encode(problem, steps))
+                encoded.append(self._encoded(problem, steps))
                 counts.append(len(steps))
             except DataError as error:
                 bad.append((row, "", str(error)))
@@ -161,6 +161,11 @@ class PRMScorer:
     ) -> float:
         """One score for a solution; see `aggregate`."""
         return aggregate(self.score(problem, steps), aggregation, temperature)
+
+    def _encoded(self, problem: str, steps: Sequence[str]) -> Encoded:
+        if isinstance(steps, str):  # a sequence of texts too: of its characters
+            raise DataError(f"expected a list of steps, found one text: {steps[:60]!r}; part it into its steps first")
+        return self.checkpoint.encode(problem, steps)
 
     def _probabilities(self, logits: Sequence[float]) -> list[float]:
         return [z if math.isnan(z) else probability(self.checkpoint, z) for z in logits]

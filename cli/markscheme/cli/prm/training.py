@@ -150,6 +150,7 @@ def _compared(asked: Training, train: list[StepSample], sets: dict[str, list[Ste
             asked.notes.append(f"{name}: {found.sentence()} They are left out of training.")
         else:
             asked.notes.append(f"{name}: {found.sentence()} Its figures are too good: pass --decontaminate.")
+            typer.echo(f"warning: {asked.notes[-1]}", err=True)  # before hours are spent on it
     return train
 
 
