@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -108,6 +109,28 @@ def test_a_part_of_a_batch_and_steps(policy: Path, tmp_path: Path) -> None:
     assert trainer.state.log_history[0]["verification/early_frac"] == 0.0
     with pytest.raises(IndexError, match="there is no row 8, the batch has 8"):
         build(policy, tmp_path, rollout_func=lambda _, trainer: trainer.begin_rewards(8, [3]), max_steps=1).train()
+
+
+def test_a_failed_step_waits_for_nothing_that_never_comes(policy: Path, tmp_path: Path) -> None:
+    class Server:
+        __name__, any_thread = "server", True
+
+        def __init__(self) -> None:
+            self.promised: list[Future[float]] = []
+
+        def begin(self, **_: Any) -> list[Future[float]]:
+            self.promised.append(Future())  # of a client that has threads of its own
+            return self.promised[-1:]
+
+        def __call__(self, completion_ids: Any, **_: Any) -> Any:
+            raise ConnectionError("gone")
+
+    server = Server()
+    trainer = build(policy, tmp_path, reward_funcs=[server], rollout_func=one_by_one, max_steps=1)
+    with pytest.raises(ConnectionError):
+        trainer.train()
+    assert len(server.promised) == 8
+    assert all(one.cancelled() for one in server.promised)
 
 
 def test_groups_that_are_refilled(policy: Path, tmp_path: Path) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextvars
 import copy
 import os
 import pickle
+import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import wait
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -154,8 +158,8 @@ def test_parts_of_a_composite_begin() -> None:
 
 
 def test_what_nobody_asks_for_is_dropped_with_the_next_batch() -> None:
-    until, store = threading.Event(), Ahead[int](threads=1)
-    running = store.begin("running", lambda: int(until.wait(20)))
+    until, store = threading.Event(), Ahead[int](threads=2)
+    running, _ = (store.begin(name, lambda: int(until.wait(20))) for name in ("running", "too"))
     waiting = store.begin("waiting", lambda: 2)
     assert running is not None
     assert waiting is not None
@@ -168,10 +172,60 @@ def test_what_nobody_asks_for_is_dropped_with_the_next_batch() -> None:
     assert store.complete(["waiting"], lambda rows: [7 for _ in rows]) == [7]
 
 
+def test_what_waits_for_a_thread_is_judged_as_a_batch_beside_what_runs() -> None:
+    until, store = threading.Event(), Ahead[int](threads=2)
+    for n in range(6):
+        store.begin(n, lambda n=n: until.wait(20) and 10 + n)
+    asked: list[list[int]] = []
+
+    def batch(rows: list[int]) -> list[int]:
+        asked.append(rows)
+        until.set()
+        return [20 + row for row in rows]
+
+    assert store.complete([5, 4, 3, 2, 1, 0, 6], batch) == [20, 21, 22, 23, 11, 10, 26]
+    assert asked == [[0, 1, 2, 3, 6]]
+
+
+def test_with_one_thread_nothing_is_judged_beside_another() -> None:
+    at_work: list[int] = []
+    store = Ahead[int](threads=1)
+
+    def judge() -> int:
+        at_work.append(1)
+        time.sleep(0.05)
+        return at_work.pop()
+
+    def batch(rows: list[int]) -> list[int]:
+        assert at_work == []
+        return [0 for _ in rows]
+
+    store.begin("told of, then changed", judge)
+    while not at_work:
+        time.sleep(0.001)
+    assert store.complete(["a", "b"], batch) == [0, 0]
+
+
+def test_threads_have_the_callers_context_and_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = contextvars.ContextVar("told", default="nothing")
+    told.set("something")
+    chosen = threading.local()
+    cuda = SimpleNamespace(
+        is_initialized=lambda: True, current_device=lambda: 3, set_device=lambda at: setattr(chosen, "device", at)
+    )
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    store = Ahead[tuple[str, int]]()
+    one = store.begin("a", lambda: (told.get(), chosen.device))
+    assert one is not None
+    assert one.result() == ("something", 3)
+
+
 def test_no_more_is_begun_than_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "MOST", 2)
     store = Ahead[int]()
-    assert [store.begin(n, lambda n=n: n) is None for n in (0, 1, 2, 0)] == [False, False, True, False]
+    begun = [store.begin(n, lambda n=n: n) for n in (0, 1, 2, 0)]
+    assert [one is None for one in begun] == [False, False, True, False]
+    wait([one for one in begun if one])
     assert store.complete([2, 1, 0], lambda rows: [10 + row for row in rows]) == [10, 1, 0]
 
 

@@ -109,9 +109,9 @@ class Overlap:
         if kind is not None:  # what was logged for a batch that is given up belongs to no other
             self.trainer._pending_extra_logs.clear()
             self.trainer._pending_metrics.clear()
-        for one in self._work():
-            one.future.cancel()
-        wait([one.future for one in self.begun])
+        for call in self.calls:
+            call.future.cancel()
+        wait([one.future for one in self.begun if not one.future.cancel()])
         if self._threads is not None:
             self._threads.shutdown(wait=True, cancel_futures=True)
 

@@ -6,9 +6,12 @@ what is there under them and judges the rest. Nothing has to say which row of wh
 
 from __future__ import annotations
 
+import contextvars
+import functools
 import os
+import sys
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Generic, TypeVar
 
 Found = TypeVar("Found")
@@ -21,7 +24,8 @@ class Ahead(Generic[Found]):
     """What was begun for the next batch, in threads of its own. Can be pickled and copied, without what it holds.
 
     Args:
-        threads: verdicts that are worked on at once; None for as many as `concurrent.futures` takes.
+        threads: verdicts that are worked on at once; None for as many as `concurrent.futures` takes. With 1 there is
+            never more than one, beside the batch neither: for what cannot be asked twice at a time.
     """
 
     def __init__(self, threads: int | None = None) -> None:
@@ -41,23 +45,38 @@ class Ahead(Generic[Found]):
             if len(self._begun) >= MOST:
                 return None
             self._threads = self._threads or ThreadPoolExecutor(self._size, "ahead")
-            self._begun[key] = self._threads.submit(judge)
+            self._begun[key] = self._threads.submit(_as_here(judge))
         return self._begun[key]
 
     def complete(self, keys: Sequence[Hashable], judge: Callable[[list[int]], Sequence[Found]]) -> list[Found]:
         """Return what belongs to each key, and forget all that was begun.
 
-        What was begun is waited for; then ``judge`` is called with the rows of the rest. An error of one that was begun
-        is not raised here: its row is judged again with the rest, and raises there, where its place is known.
+        ``judge`` is called with the rows that were not begun, and with those that still wait for a thread: a batch may
+        have better ways than one after the other. What runs is waited for. An error of one that was begun is not raised
+        here: ``judge`` is called with its row, and raises where its place is known.
         """
-        begun = self._begun if self._process == os.getpid() else {}
-        self._begun = {}
-        if not begun:
-            return list(judge(list(range(len(keys)))))
-        for key in begun.keys() - set(keys):
-            begun[key].cancel()
-        there = {row: begun[key] for row, key in enumerate(keys) if key in begun}
-        found = {row: one.result() for row, one in there.items() if not one.cancelled() and one.exception() is None}
-        rest = [row for row in range(len(keys)) if row not in found]
-        found.update(zip(rest, judge(rest) if rest else (), strict=True))
+        begun, self._begun = (self._begun if self._process == os.getpid() else {}), {}
+        running = {key: one for key, one in begun.items() if not one.cancel()}  # or done
+        if self._size == 1:
+            wait(running.values())
+        there = {row: running[key] for row, key in enumerate(keys) if key in running}
+        rest = [row for row in range(len(keys)) if row not in there]
+        found = dict(zip(rest, judge(rest) if rest or not keys else (), strict=True))
+        failed = [row for row, one in there.items() if one.exception() is not None]
+        found.update((row, one.result()) for row, one in there.items() if row not in failed)
+        found.update(zip(failed, judge(failed) if failed else (), strict=True))
         return [found[row] for row in range(len(keys))]
+
+
+def _as_here(judge: Callable[[], Found]) -> Callable[[], Found]:
+    """The same with the caller's context and GPU, which are a thread's own."""
+    context, cuda = contextvars.copy_context(), getattr(sys.modules.get("torch"), "cuda", None)
+    if cuda is None or not cuda.is_initialized():
+        return functools.partial(context.run, judge)
+    device = cuda.current_device()
+
+    def on_device() -> Found:
+        cuda.set_device(device)
+        return context.run(judge)
+
+    return on_device

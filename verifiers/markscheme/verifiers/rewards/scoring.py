@@ -74,9 +74,9 @@ class Scorer:
         if verifier is None:
             MathVerifier(**self._settings)  # so that a wrong setting is told here, not in the first batch
         self._golds: dict[str, str] = {}
-        # Few threads: they share the interpreter with what generates. Another's verifier is not asked for two verdicts
-        # at a time: nothing says that it can give them.
-        self._ahead: Ahead[Verdict] = Ahead(threads=4 if verifier is None else 1)
+        # One after the other, as in a batch: nothing says that another's verifier can give two verdicts at a time; and
+        # of ours the second would start an algebra worker, whose start counts against its deadline.
+        self._ahead: Ahead[Verdict] = Ahead(threads=1)
 
     def __getstate__(self) -> dict[str, Any]:
         # Our own verifier may hold a worker process: a copy makes its own.

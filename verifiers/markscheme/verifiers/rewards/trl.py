@@ -176,8 +176,9 @@ class MathReward(TRLReward):
         thinking: the prompt's template opened a ``<think>`` block.
         verifier: any Verifier, in place of the MathVerifier that ``reading``, ``policy``, ``deadline`` and ``thinking``
             describe. It gets the gold column's text as it stands. With ``any_thread = True`` it may be called from
-            another thread than the main one.
-        workers: processes that judge a batch; as in ``MathVerifier.verify_many``.
+            other threads than the main one, one at a time for each reward function that it is given to.
+        workers: processes that judge a batch; as in ``MathVerifier.verify_many``. What `begin` starts is judged in this
+            process.
         alarm: warns when the rewards look broken. True for the default alarm, False for none, or one of your own.
         name: ``__name__``, under which TRL logs the reward (``rewards/<name>/mean``) and this function its own columns
             (``<name>/outcome``, ``<name>/reason``, ``<name>/answer``) and rates (``<name>/correct``,
