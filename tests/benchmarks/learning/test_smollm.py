@@ -20,7 +20,7 @@ from markscheme.benchmarks.learning.units import Unit
 from markscheme.benchmarks.learning.words.draw import evaluation
 from markscheme.benchmarks.learning.words.figures import moving
 from markscheme.benchmarks.learning.words.model import example, load_tokenizer, model_folder, prompt_ids
-from markscheme.benchmarks.learning.words.report import report, share
+from markscheme.benchmarks.learning.words.report import named, report, share
 from markscheme.benchmarks.learning.words.settings import ARMS, FULL, QUICK
 from markscheme.benchmarks.learning.words.training import Marker, checkpoint, pool, reinforce
 from markscheme.benchmarks.learning.words.units import SFT, arm_folder, base_folder, units_of
@@ -175,6 +175,17 @@ def test_settings_that_matter_make_another_run() -> None:
     paths = {name for name, one in changed.items() if one.path("process") != FULL.path("process")}
     assert paths == {"rate", "credit"}, "a longer run goes on from a shorter one"
     assert changed["credit"].digest("outcome") == FULL.digest("outcome")
+
+
+def test_a_report_names_files_without_their_folders(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.touch()
+    assert [named(value) for value in (str(file), "organisation/model", None, 5)] == [
+        "rows.jsonl",
+        "organisation/model",
+        None,
+        5,
+    ]
 
 
 def test_bad_input_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

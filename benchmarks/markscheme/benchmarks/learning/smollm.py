@@ -27,7 +27,7 @@ from markscheme.benchmarks.learning.campaign import Log, run_units
 from markscheme.benchmarks.learning.words.draw import gsm8k
 from markscheme.benchmarks.learning.words.figures import plot
 from markscheme.benchmarks.learning.words.page import print_tables, write
-from markscheme.benchmarks.learning.words.report import report
+from markscheme.benchmarks.learning.words.report import named, report
 from markscheme.benchmarks.learning.words.settings import FULL, QUICK, Settings
 from markscheme.benchmarks.learning.words.units import SFT, run_unit, units_of
 from markscheme.verifiers.errors import MarkschemeError
@@ -77,7 +77,7 @@ def _settings(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> tu
         option = f"--{name.replace('_', '-')}"
         if not isinstance(value, str) and value <= 0:
             parser.error(f"{option} must be above 0, not {value}")
-        command += f" {option} {value}"
+        command += f" {option} {named(value)}"
         changes: dict[str, Any] = {name: tuple(range(1, value + 1)) if name == "seeds" else value}
         settings = dataclasses.replace(settings, **changes)
     if settings.group < 2:

@@ -24,6 +24,11 @@ MEASURES = ("accuracy", "sound", "flawed", "step_accuracy", "steps", "idle")
 DECODINGS = ("greedy", "sampled")
 
 
+def named(value: Any) -> Any:
+    """A file by its name, for a page that others read; all else as it is."""
+    return Path(value).name if isinstance(value, str) and Path(value).exists() else value
+
+
 def report(done: Done, settings: Settings, command: str, work: Path) -> dict[str, Any]:
     """Return all figures of a run, and how far the arms came that have not ended.
 
@@ -42,7 +47,7 @@ def report(done: Done, settings: Settings, command: str, work: Path) -> dict[str
         "dates": [min(unit["date"] for unit in used), max(unit["date"] for unit in used)],
         "versions": {name: version(name) for name in ("torch", "transformers", "trl")},
         "machine": f"{os.cpu_count()} processors, {platform.machine()}, Python {platform.python_version()}",
-        "settings": dataclasses.asdict(settings),
+        "settings": {name: named(value) for name, value in dataclasses.asdict(settings).items()},
         "parameters": units["sft"][0]["parameters"],
         "kinds": kinds,
         "arms": {name: _arm(name, units, kinds) for name in units},
