@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,36 +14,36 @@ from tinytraining import MARKS, build, every_third, questions, scripted, varied
 
 from markscheme.trainer import streaming  # isort: skip
 from markscheme.verifiers import MathVerifier, Verdict  # isort: skip
-from markscheme.verifiers.rewards import MathReward  # isort: skip
+from markscheme.verifiers.rewards import Ahead, MathReward  # isort: skip
 
 torch = pytest.importorskip("torch")
 pytestmark = MARKS
 
 
 class Told(MathVerifier):
-    """Sets an event at its first verdict."""
+    """Keeps what it was asked for."""
 
     def __init__(self) -> None:
         super().__init__("last_number")
-        self.begun = threading.Event()
         self.texts: list[str] = []
 
     def verify(self, completion: str, gold: str) -> Verdict:
         self.texts.append(completion)
-        self.begun.set()
         return super().verify(completion, gold)
 
-    def verify_many(self, completions: Any, golds: Any, workers: int | None = None, **_: Any) -> list[Verdict]:
-        return [self.verify(*pair) for pair in zip(completions, golds, strict=True)]
 
-
-def one_by_one(prompts: list[Any], trainer: Any, *, rows: Any = None, wait: threading.Event | None = None) -> Any:
-    """The completions of `scripted`, told of one after the other; the last is not there before a verdict is begun."""
+def one_by_one(prompts: list[Any], trainer: Any, *, rows: Any = None) -> Any:
+    """The completions of `scripted`, told of one after the other, the last first."""
     made = scripted(prompts, trainer)
     for row in reversed(range(len(prompts))) if rows is None else rows:
         trainer.begin_rewards(row, made["completion_ids"][row])
-        if wait is not None and not wait.wait(20):
-            raise AssertionError("no verdict was begun while completions were generated")
+    return made
+
+
+def slowly(prompts: list[Any], trainer: Any) -> Any:
+    """The same; the batch is not whole before every verdict that was begun is there."""
+    made = one_by_one(prompts, trainer)
+    assert not wait([one.future for one in trainer._overlap.begun], timeout=20).not_done
     return made
 
 
@@ -68,9 +68,7 @@ def test_verdicts_are_begun_before_the_batch_is_whole(policy: Path, tmp_path: Pa
             max_steps=3,
             train_dataset=data,
             reward_funcs=[MathReward(verifier=verifier), varied],
-            rollout_func=lambda prompts, trainer, wait=verifier.begun if which == "known" else None: one_by_one(
-                prompts, trainer, wait=wait
-            ),
+            rollout_func=slowly,
         )
         trainer.train()
         ended.append((without_time(trainer), trainer._logs, sorted(set(verifier.texts))))
@@ -133,6 +131,47 @@ def test_a_failed_step_waits_for_nothing_that_never_comes(policy: Path, tmp_path
     assert all(one.cancelled() for one in server.promised)
 
 
+def test_only_verdicts_that_were_given_early_count_as_early(policy: Path, tmp_path: Path) -> None:
+    until = threading.Event()
+
+    class Slow:
+        __name__, any_thread = "slow", True
+
+        def __init__(self) -> None:
+            self.ahead = Ahead[float](threads=1)
+
+        def begin(self, *, completion_ids: Any, **_: Any) -> Any:
+            return [self.ahead.begin(tuple(ids), lambda: float(until.wait(20))) for ids in completion_ids]
+
+        def __call__(self, completion_ids: Any, **_: Any) -> list[float]:
+            def batch(rows: list[int]) -> list[float]:
+                until.set()
+                return [0.0 for _ in rows]
+
+            return self.ahead.complete([tuple(ids) for ids in completion_ids], batch)
+
+    trainer = build(policy, tmp_path, reward_funcs=[Slow()], rollout_func=one_by_one, max_steps=1)
+    trainer.train()
+    assert trainer.state.log_history[0]["verification/early_frac"] == 1 / 8
+
+
+@pytest.mark.filterwarnings("ignore:odd.begin failed .TypeError:RuntimeWarning")
+@pytest.mark.parametrize("returned", [None, [True], [None, 5], 5])
+def test_what_is_no_future_is_passed_over(policy: Path, tmp_path: Path, returned: Any) -> None:
+    class Odd:
+        __name__, any_thread = "odd", True
+
+        def begin(self, **_: Any) -> Any:
+            return returned
+
+        def __call__(self, completion_ids: Any, **_: Any) -> list[float]:
+            return varied(completion_ids)
+
+    trainer = build(policy, tmp_path, reward_funcs=[Odd()], rollout_func=one_by_one, max_steps=1)
+    trainer.train()
+    assert trainer.state.log_history[0]["verification/early_frac"] == 0.0
+
+
 def test_groups_that_are_refilled(policy: Path, tmp_path: Path) -> None:
     data = questions(16).map(lambda row: {"answer": str(row["number"] % 3)})
     verifier = Told()
@@ -143,7 +182,7 @@ def test_groups_that_are_refilled(policy: Path, tmp_path: Path) -> None:
         max_steps=2,
         train_dataset=data,
         reward_funcs=[MathReward(verifier=verifier)],
-        rollout_func=one_by_one,
+        rollout_func=slowly,
     )
     trainer.train()
     assert [entry["verification/early_frac"] for entry in trainer.state.log_history[:2]] == [1.0, 1.0]
@@ -239,5 +278,8 @@ def test_the_engine_is_left_as_it_was_by_an_error() -> None:
     engine = Engine()
     with pytest.raises(ZeroDivisionError), streaming.finished(fake(engine), 3, lambda *_: None):
         raise ZeroDivisionError
-    assert engine.step.__func__ is Engine.step
-    assert engine.add_request.__func__ is Engine.add_request
+    assert vars(engine).keys() == {"waiting"}, "and can be let go of: nothing in it refers to it"
+    engine.step = one = list
+    with streaming.finished(fake(engine), 3, lambda *_: None):
+        pass
+    assert engine.step is one

@@ -19,6 +19,7 @@ import pytest
 from markscheme.verifiers import GoldError, MathVerifier, Outcome, Verdict
 from markscheme.verifiers.rewards import CompositeReward, MathReward, ahead
 from markscheme.verifiers.rewards.ahead import Ahead
+from markscheme.verifiers.rewards.scoring import Scorer
 
 COMPLETIONS = [r"\boxed{4}", r"\boxed{5}", "no idea", r"\boxed{2+2}"]
 GOLDS = ["4", "4", "4", "5"]
@@ -187,23 +188,86 @@ def test_what_waits_for_a_thread_is_judged_as_a_batch_beside_what_runs() -> None
     assert asked == [[0, 1, 2, 3, 6]]
 
 
-def test_with_one_thread_nothing_is_judged_beside_another() -> None:
+def test_what_cannot_be_asked_twice_at_a_time_is_not() -> None:
+    """Neither beside the batch nor for another reward function."""
     at_work: list[int] = []
-    store = Ahead[int](threads=1)
+    most: list[int] = []
+    stores = [Ahead[int](alone=True) for _ in range(2)]
 
     def judge() -> int:
         at_work.append(1)
-        time.sleep(0.05)
+        time.sleep(0.03)
+        most.append(len(at_work))
         return at_work.pop()
 
     def batch(rows: list[int]) -> list[int]:
-        assert at_work == []
-        return [0 for _ in rows]
+        return [judge() for _ in rows]
 
-    store.begin("told of, then changed", judge)
+    for n in range(3):
+        for store in stores:
+            store.begin(n, judge)
     while not at_work:
         time.sleep(0.001)
-    assert store.complete(["a", "b"], batch) == [0, 0]
+    for store in stores:  # as the parts of a composite
+        assert store.complete([0, 1, 2, 3], batch) == [1] * 4
+    assert set(most) == {1}
+
+
+def test_verdicts_can_be_begun_from_many_threads() -> None:
+    store, calls, go = Ahead[int](threads=8), [], threading.Barrier(8)
+
+    def tell() -> None:
+        go.wait()
+        for n in range(50):
+            store.begin(n, lambda n=n: calls.append(n) or n)
+
+    threads = [threading.Thread(target=tell) for _ in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    wait([store.begin(n, lambda: -1) for n in range(50)])  # type: ignore[list-item]
+    assert store.complete(list(range(50)), lambda rows: [-1 for _ in rows]) == list(range(50))
+    assert sorted(calls) == list(range(50))
+
+
+def test_what_a_subclass_makes_of_a_batch_is_not_begun() -> None:
+    class Judging(Scorer):
+        def judge(self, completions: Any, golds: Any) -> Any:
+            return [verdict.model_copy(update={"score": 0.5}) for verdict in super().judge(completions, golds)]
+
+    class Verifying(Scorer):
+        def _verify(self, completions: Any, golds: Any) -> Any:
+            return [verdict.model_copy(update={"score": 0.5}) for verdict in super()._verify(completions, golds)]
+
+    class Many(MathVerifier):
+        def verify_many(self, completions: Any, golds: Any, *rest: Any, **more: Any) -> Any:
+            found = super().verify_many(completions, golds, *rest, **more)
+            return [verdict.model_copy(update={"score": 0.5}) for verdict in found]
+
+    for scorer in (Judging(), Verifying(), Scorer(verifier=Many("boxed"))):
+        for one in scorer.begin([r"\boxed{4}"], ["4"]):
+            one.result()
+        assert [verdict.score for verdict in scorer.judge([r"\boxed{4}"], ["4"])] == [0.5], type(scorer)
+
+
+def test_a_part_that_cannot_begin_leaves_the_others_alone() -> None:
+    class Part:
+        def __init__(self, name: str, begin: Any) -> None:
+            self.__name__, self.any_thread = name, True
+            if begin is not None:
+                self.begin = begin
+
+        def __call__(self, completions: Any, **_: Any) -> list[float]:
+            return [0.0] * len(completions)
+
+    def failing(**_: Any) -> Any:
+        raise ConnectionError("no server")
+
+    parts = [(Part("nothing", None), 1.0), (Part("none", lambda **_: None), 1.0), (Part("failing", failing), 1.0)]
+    reward = CompositeReward([(MathReward(), 1.0), *parts, (MathReward(name="again"), 1.0)])
+    with pytest.warns(RuntimeWarning, match=r"failing.begin failed \(ConnectionError: no server\)"):
+        assert len(begun(reward, [0])) == 2
 
 
 def test_threads_have_the_callers_context_and_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

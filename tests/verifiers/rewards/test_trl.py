@@ -272,6 +272,7 @@ def test_core_imports_neither_torch_nor_trl() -> None:
 def test_exported_names() -> None:
     assert list(rewards.__all__) == sorted(rewards.__all__, key=str) == dir(rewards)
     assert {name: getattr(rewards, name).__module__.rpartition(".")[2] for name in rewards.__all__} == {
+        "Ahead": "ahead",
         "BrokenVerifierAlarm": "alarm",
         "CodeReward": "code",
         "CompositeReward": "composite",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import wait
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ def told_by(trainer: Any) -> list[list[Any]]:
         assert row not in told
         told[row] = completion_ids
         begin(row, completion_ids)
+        wait([one.future for one in trainer._overlap.begun])  # so that each is given before the next completion
 
     def generating(prompts: list[Any]) -> Any:
         made = generate(prompts)

@@ -12,6 +12,7 @@ import asyncio
 import contextvars
 import functools
 import inspect
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -70,10 +71,10 @@ class Call:
 
 
 class Begun:
-    """A verdict on one completion, started while others were generated."""
+    """A verdict on one completion, started while others were generated; ``place`` is the completion's."""
 
-    def __init__(self, future: Future[Any], started: float) -> None:
-        self.future, self.started = future, started
+    def __init__(self, place: tuple[int, int], future: Future[Any], started: float) -> None:
+        self.place, self.future, self.started = place, future, started
         self.ended = started
         future.add_done_callback(lambda _: setattr(self, "ended", time.perf_counter()))
 
@@ -94,8 +95,9 @@ class Overlap:
         self.trainer, self.which, self.inputs = trainer, which, inputs
         self.calls: list[Call] = []
         self.begun: list[Begun] = []
-        self.early = self.rows = 0
-        self._early_rows: set[int] = set()
+        self.rows = 0
+        self._lock = threading.Lock()
+        self._warned: set[int] = set()
         self.waits: list[Interval] = []
         self.late: list[Interval] = []
         self._threads: ThreadPoolExecutor | None = None
@@ -131,30 +133,30 @@ class Overlap:
         """
         if not 0 <= row < len(self.inputs):
             raise IndexError(f"begin_rewards: there is no row {row}, the batch has {len(self.inputs)}, from 0")
-        chosen = [f for f in functions if callable(getattr(f, "begin", None)) and starts_early(f, self.which)]
-        if not chosen:
-            return
+        for function in functions:
+            if not callable(getattr(function, "begin", None)) or not starts_early(function, self.which):
+                continue
+            started = time.perf_counter()
+            try:
+                begun = list(function.begin(**self._batch_of(row, completion_ids, fields)) or ())
+            except Exception as error:  # noqa: BLE001 - a fault of the data is told by the batch, with its row
+                if id(function) not in self._warned:
+                    self._warned.add(id(function))
+                    what = f"{name_of(function)}.begin failed ({type(error).__name__}: {error})"
+                    warnings.warn(f"{what}; such verdicts are given with the batch.", RuntimeWarning, stacklevel=2)
+                continue
+            with self._lock:
+                place = self.rows, row
+                self.begun += [Begun(place, one, started) for one in begun if isinstance(one, Future)]
+
+    def _batch_of(self, row: int, completion_ids: list[int], fields: dict[str, Any]) -> dict[str, Any]:
+        """A batch of one row, as reward functions get it."""
         columns = _columns([self.inputs[row]], {name: [value] for name, value in fields.items()})
         prompt, trainer = self.inputs[row]["prompt"], self.trainer
         (text,) = trainer.processing_class.batch_decode([completion_ids], skip_special_tokens=True)
         completion = [{"role": "assistant", "content": text}] if is_conversational({"prompt": prompt}) else text
-        batch = {
-            **(columns or {}),
-            "prompts": [prompt],
-            "completions": [completion],
-            "completion_ids": [completion_ids],
-        }
-        for function in chosen:
-            started = time.perf_counter()
-            try:
-                begun = function.begin(**batch, trainer_state=trainer.state)
-                futures = [one for one in begun or () if one is not None]
-            except Exception as error:  # noqa: BLE001 - a fault of the data is told by the batch, with its row
-                what = f"{name_of(function)}.begin failed ({type(error).__name__}: {error})"
-                warnings.warn(f"{what}; the whole batch is judged at once.", RuntimeWarning, stacklevel=2)
-                continue
-            self.begun += [Begun(future, started) for future in futures]
-            self._early_rows |= {row} if futures else set()
+        batch = {"prompts": [prompt], "completions": [completion], "completion_ids": [completion_ids]}
+        return {**(columns or {}), **batch, "trainer_state": trainer.state}
 
     def start(self, functions: Iterable[Any], prompts: list[Any], made: Sequence[Any]) -> None:
         """Start the functions that may be, on what ``_generate`` returned.
@@ -163,8 +165,6 @@ class Overlap:
         """
         chosen = [f for f in functions if starts_early(f, self.which)]
         self.rows += len(prompts)
-        self.early += len(self._early_rows)
-        self._early_rows = set()
         completion_ids, completions, fields = made[1], made[3], made[5]
         columns = _columns(self.inputs, fields)
         if not chosen or columns is None or len(completions) != len(prompts):
@@ -213,9 +213,6 @@ class Overlap:
         chosen.__name__ = name_of(function)
         return chosen
 
-    def _work(self) -> list[Call | Begun]:
-        return [*self.calls, *self.begun]
-
     def _waited(self, begun: float, call: Call | None) -> None:
         self.waits.append((begun, time.perf_counter()))
         if call is None:
@@ -223,14 +220,16 @@ class Overlap:
 
     def log(self) -> None:
         """Log, over all ranks, the seconds of verification, the hidden share, and that of completions begun early."""
-        took = [(one.started, one.ended) for one in self._work()] + self.late
-        counted = [covered(took), covered(self.waits), float(self.early), float(self.rows)]
+        begun = [one for one in self.begun if not one.future.cancelled()]  # by whoever judged it with the batch
+        took = [(call.started, call.ended) for call in self.calls] + [(one.started, one.ended) for one in begun]
+        early = float(len({one.place for one in begun}))
+        counted = [covered(took + self.late), covered(self.waits), early, float(self.rows)]
         counts = torch.tensor(counted, device=self.trainer.accelerator.device)
-        total, waited, early, rows = self.trainer.accelerator.gather(counts).view(-1, 4).sum(0).tolist()
+        total, waited, ahead, rows = self.trainer.accelerator.gather(counts).view(-1, 4).sum(0).tolist()
         metrics = self.trainer._metrics["train" if self.trainer.model.training else "eval"]
         metrics["verification/seconds"].append(total / self.trainer.accelerator.num_processes)
         metrics["verification/hidden_frac"].append(max(0.0, 1 - waited / total) if total else 0.0)
-        metrics["verification/early_frac"].append(early / rows if rows else 0.0)
+        metrics["verification/early_frac"].append(ahead / rows if rows else 0.0)
 
 
 def starts_early(function: Any, which: str) -> bool:

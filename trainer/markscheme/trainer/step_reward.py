@@ -81,7 +81,7 @@ class StepReward:
         self.splitter = StepSplitter(splitter) if isinstance(splitter, str) else splitter
         self.end_ids = end_ids
         self.rewards = {StepOutcome.RIGHT: right, StepOutcome.WRONG: wrong, StepOutcome.NO_CLAIM: no_claim}
-        self._ahead: Ahead[_Judged] = Ahead(threads=1)  # nothing says that a function can be called twice at a time
+        self._ahead: Ahead[_Judged] = Ahead(alone=True)  # nothing says that a function can be called twice at a time
 
     def __call__(
         self,

@@ -52,7 +52,7 @@ def finished(trainer: ProcessGRPOTrainer, rows: int, tell: Tell) -> Iterator[Non
     # With tensor parallelism every rank of a group generates the completions of all of them.
     first = torch.distributed.get_rank(generation.tp_group) * rows if generation.tensor_parallel_size > 1 else 0
     places: dict[str, int] = {}
-    add, step = engine.add_request, engine.step
+    add, step, own = engine.add_request, engine.step, dict(vars(engine))
 
     def add_request(request_id: Any, *rest: Any, **named: Any) -> Any:
         places[str(request_id)] = len(places)
@@ -70,4 +70,7 @@ def finished(trainer: ProcessGRPOTrainer, rows: int, tell: Tell) -> Iterator[Non
     try:
         yield
     finally:
-        engine.add_request, engine.step = add, step
+        for name in ("add_request", "step"):
+            delattr(engine, name)
+            if name in own:  # somebody else listens too
+                setattr(engine, name, own[name])

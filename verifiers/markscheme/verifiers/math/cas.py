@@ -149,11 +149,12 @@ class AlgebraPool:
     def run(self, gold: Answer, given: Answer, deadline: float) -> Comparison:
         """Compare two answers in a worker, within ``deadline`` seconds of its CPU time.
 
-        The start of a cold worker counts towards the deadline, up to half of it. Raises WorkerError.
+        The start of a cold worker counts towards the deadline, up to half of it; the time in which all workers were
+        taken does not. Raises WorkerError.
         """
-        start = time.monotonic()
         request = (gold, given)
         with self.slots:
+            start = time.monotonic()
             worker = self._take()
             answer = None
             try:

@@ -53,12 +53,14 @@ class CodeScorer:
 
         Cases that cannot be read are left to `judge`, which knows their rows.
         """
+        if type(self).judge is not CodeScorer.judge:
+            return []  # what a subclass makes of a whole batch is its own
         try:
             cases = [self._read(gold, "a row") for gold in golds]
         except DataError:
             return []
         begun = [
-            self._ahead.begin(key, functools.partial(self.verifier.verify, key[0], one))
+            self._ahead.begin(key, functools.partial(self._verify_one, key[0], one))
             for key, one in zip(_keys(completions, golds), cases, strict=True)
         ]
         return [one for one in begun if one is not None]
@@ -94,6 +96,9 @@ class CodeScorer:
     def rewards(self, verdicts: Sequence[Verdict]) -> list[float | None]:
         """Return each verdict's reward: its score. BROKEN never has one."""
         return [verdict.score for verdict in verdicts]
+
+    def _verify_one(self, completion: str, cases: Cases) -> ProgramVerdict:
+        return self.verifier.verify_many([completion], [cases])[0]
 
     def _read(self, gold: object, where: str) -> Cases:
         if not isinstance(gold, str):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
+import warnings
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal
@@ -89,7 +90,15 @@ class CompositeReward:
 
     def begin(self, **batch: Any) -> list[Future[Any]]:
         """Have the parts that can start to judge completions of the next batch; see ``MathReward.begin``."""
-        return [one for part, _ in self.parts if hasattr(part, "begin") for one in part.begin(**batch)]
+        begun: list[Future[Any]] = []
+        for part, _ in self.parts:
+            if callable(begin := getattr(part, "begin", None)):
+                try:
+                    begun += begin(**batch) or ()
+                except Exception as error:  # noqa: BLE001 - the call tells it, with its row; what others began counts
+                    what = f"{_name(part)}.begin failed ({type(error).__name__}: {error})"
+                    warnings.warn(f"{what}; its verdicts are given with the batch.", RuntimeWarning, stacklevel=2)
+        return begun
 
     def _combined(self, row: Sequence[float | None], weights: Sequence[float]) -> float | None:
         there = [(reward, weight) for reward, weight in zip(row, weights, strict=True) if reward is not None]

@@ -76,7 +76,7 @@ class Scorer:
         self._golds: dict[str, str] = {}
         # One after the other, as in a batch: nothing says that another's verifier can give two verdicts at a time; and
         # of ours the second would start an algebra worker, whose start counts against its deadline.
-        self._ahead: Ahead[Verdict] = Ahead(threads=1)
+        self._ahead: Ahead[Verdict] = Ahead(alone=True)
 
     def __getstate__(self) -> dict[str, Any]:
         # Our own verifier may hold a worker process: a copy makes its own.
@@ -96,13 +96,14 @@ class Scorer:
 
         Golds that cannot be read are left to `judge`, which knows their rows.
         """
+        if type(self).judge is not Scorer.judge or type(self)._verify is not Scorer._verify:
+            return []  # what a subclass makes of a whole batch is its own
         try:
             answers = self._read_golds(golds)
         except GoldError:
             return []
-        verify = self.verifier.verify
         pairs = zip(completions, answers, strict=True)
-        begun = [self._ahead.begin(pair, functools.partial(verify, *pair)) for pair in pairs]
+        begun = [self._ahead.begin(pair, functools.partial(self._verify_one, *pair)) for pair in pairs]
         return [one for one in begun if one is not None]
 
     def judge(self, completions: Sequence[str], golds: Sequence[object]) -> list[Verdict]:
@@ -136,6 +137,13 @@ class Scorer:
     def check(self, golds: Sequence[object]) -> None:
         """Read the golds of a data set. Raises GoldError for those that cannot be read, with their rows in it."""
         self._read_golds(golds, "")
+
+    def _verify_one(self, completion: str, gold: str) -> Verdict:
+        """As `_verify` does, but always in this process."""
+        verifier = self.verifier
+        if isinstance(verifier, MathVerifier):
+            return verifier.verify_many([completion], [gold])[0]
+        return verifier.verify(completion, gold)
 
     def _verify(self, completions: Sequence[str], golds: Sequence[str]) -> list[Verdict]:
         verifier = self.verifier

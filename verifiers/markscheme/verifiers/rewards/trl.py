@@ -32,10 +32,6 @@ _SHOWN = 200  # characters of an answer in the table of completions
 class Judge(Protocol):
     """What judges batches for a reward function."""
 
-    def begin(self, completions: Sequence[str], golds: Sequence[Any]) -> Sequence[Future[Any]]:
-        """Start to judge completions of the next batch."""
-        ...
-
     def judge(self, completions: Sequence[str], golds: Sequence[Any]) -> Sequence[Verdict]:
         """Judge a batch, one verdict a completion."""
         ...
@@ -121,7 +117,11 @@ class TRLReward:
         Raises:
             DataError: as the call does; golds that cannot be read are left to it.
         """
-        return self.scorer.begin([completion_text(completion) for completion in completions], self._golds(columns))
+        begin = getattr(self.scorer, "begin", None)
+        if begin is None:
+            return []
+        begun: Sequence[Future[Any]] = begin([completion_text(one) for one in completions], self._golds(columns))
+        return begun
 
     def check(self, columns: Mapping[str, Sequence[object]]) -> None:
         """Read every gold of a data set, before anything is generated for it.
@@ -176,7 +176,7 @@ class MathReward(TRLReward):
         thinking: the prompt's template opened a ``<think>`` block.
         verifier: any Verifier, in place of the MathVerifier that ``reading``, ``policy``, ``deadline`` and ``thinking``
             describe. It gets the gold column's text as it stands. With ``any_thread = True`` it may be called from
-            other threads than the main one, one at a time for each reward function that it is given to.
+            other threads than the main one, and its verdicts must depend on the completion and the gold alone.
         workers: processes that judge a batch; as in ``MathVerifier.verify_many``. What `begin` starts is judged in this
             process.
         alarm: warns when the rewards look broken. True for the default alarm, False for none, or one of your own.
