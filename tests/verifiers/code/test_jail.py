@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -81,18 +84,32 @@ def test_time_is_of_all_processes(namespaces: Sandbox) -> None:
 
 
 def test_no_process_outlives_the_run(namespaces: Sandbox) -> None:
-    code = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: time.sleep(60)\n    os._exit(0)\nprint(1)"
-    before = _namesakes()
-    assert namespaces.run(code, limits=Limits(processes=4)).outcome is RunOutcome.FINISHED
-    assert _namesakes() == before
+    name = f"stray {os.getpid()}"  # no other test's
+    code = f"""
+import ctypes, os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        ctypes.CDLL(None).prctl(15, b"{name}")
+        time.sleep(60)
+    os._exit(0)
+time.sleep(2)
+"""
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(namespaces.run, code, limits=Limits(processes=4, idle_seconds=30))
+        while not (seen := name in _names()) and not running.done():
+            time.sleep(0.02)
+        assert running.result().outcome is RunOutcome.FINISHED
+    assert seen
+    assert name not in _names()
 
 
-def _namesakes() -> int:
-    return sum(b"sandbox.zygote" in path.read_bytes() for path in _command_lines())
-
-
-def _command_lines() -> list[Path]:
-    return [path for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+def _names() -> set[str]:
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):  # it has ended
+            found.add(path.read_text().strip())
+    return found
 
 
 @pytest.mark.parametrize("limits", [Limits(processes=2), Limits(files=1000)])

@@ -21,7 +21,7 @@ import pytest
 import jails
 from markscheme.verifiers.code import sandbox as package
 from markscheme.verifiers.code.outcomes import Limits, RunOutcome
-from markscheme.verifiers.code.sandbox import Sandbox, SandboxError, levels, supervisor
+from markscheme.verifiers.code.sandbox import Sandbox, SandboxError, clocks, levels, supervisor
 
 SOURCE = Path(jails.__file__).parents[1] / "verifiers"
 SLEEPER = "import time; time.sleep(30)"
@@ -252,6 +252,60 @@ def test_level_1_is_had_by_name_only() -> None:
         pid = _zygote(weakest)
         weakest.run("import os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(60)")
         assert _wait_until(lambda: _tree(pid) == [])
+
+
+def test_a_program_that_ends_while_it_is_measured_has_ended(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy host holds the supervisor up anywhere, and so between the end of its wait and what it then reads."""
+    measure, start, late = clocks.usage, [], []
+
+    def usage(pid: int, *, tree: bool, base: int) -> clocks.Usage:
+        start.append(time.monotonic())
+        if time.monotonic() > start[0] + 1:
+            late.append(pid)
+            patient = time.monotonic() + 60
+            while Path(f"/proc/{pid}").exists() and time.monotonic() < patient:
+                time.sleep(0.01)
+        return measure(pid, tree=tree, base=base)
+
+    monkeypatch.setattr(clocks, "usage", usage)
+    code = "import time\nwhile time.process_time() < 2: pass\nprint(1)"
+    with Sandbox(workers=1, level=level, limits=Limits(idle_seconds=0.8, cpu_seconds=30)) as sandbox:
+        ran = sandbox.run(code)
+    assert (ran.outcome, ran.stdout, len(late)) == (RunOutcome.FINISHED, b"1\n", 1)
+
+
+def test_waiting_for_a_processor_is_not_idling_when_the_thread_that_waited_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = iter([
+        clocks.Usage(cpu=0.1, delay=0.0, threads=1),
+        clocks.Usage(cpu=0.2, delay=2.0, threads=2),  # a thread that has waited, and was told of it
+        clocks.Usage(cpu=0.3, delay=0.0, threads=1),  # it has ended, and takes that with it
+        clocks.Usage(cpu=0.3, delay=0.0, threads=2, ready=True),  # another waits still
+        clocks.Usage(cpu=0.3, delay=0.0, threads=1),  # and has ended before the next look
+        clocks.Usage(cpu=0.3, delay=0.0, threads=1),
+    ])  # fmt: skip
+    monkeypatch.setattr(clocks, "usage", lambda *_, **__: next(seen))
+    meter = clocks.Meter(1, tree=False, base=0)
+    idle = [meter.look(wall)[1] for wall in (0.1, 2.2, 2.3, 5.3, 5.4, 9.4)]
+    assert idle == pytest.approx([0.0, 0.0, 0.0, 0.0, 0.1, 4.1])
+
+
+def test_a_thread_that_is_not_the_first_is_seen_to_be_ready() -> None:
+    code = "import threading\nthreading.Thread(target=lambda: [None for _ in iter(int, 1)]).start()"
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        try:
+            patient = time.monotonic() + 60
+            main = Path(f"/proc/{process.pid}/task/{process.pid}/stat")
+            while time.monotonic() < patient:
+                used = clocks.usage(process.pid, tree=False, base=0)
+                if used.threads == 2 and used.ready and main.read_text().rpartition(")")[2].split()[0] == "S":
+                    break
+                time.sleep(0.01)
+            else:
+                pytest.fail(f"not seen: {used}")
+        finally:
+            process.kill()
 
 
 def _state() -> dict[str, object]:

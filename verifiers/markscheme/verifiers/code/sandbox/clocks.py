@@ -22,7 +22,7 @@ class Usage:
         delay: seconds ready to run, waiting for a processor.
         threads: of all its processes.
         resident: bytes in memory beyond the zygote's own, summed over its processes.
-        ready: a process's first thread wants a processor, which `delay` only tells once it has had one.
+        ready: a thread wants a processor, which ``delay`` only tells once it has had one.
     """
 
     cpu: float = 0.0
@@ -30,6 +30,32 @@ class Usage:
     threads: int = 0
     resident: int = 0
     ready: bool = False
+
+
+class Meter:
+    """Follows a job from its start, look by look.
+
+    A thread's ``delay`` ends with it, so what each waited is added up here while it lives. Where one is ready at a
+    look, the time before that which nothing explains is taken for waiting: the thread may end before the next look.
+
+    Args:
+        pid: as this process sees it.
+        tree: with its children, and theirs.
+        base: resident bytes that each process shares with the zygote.
+    """
+
+    def __init__(self, pid: int, *, tree: bool, base: int) -> None:
+        self._pid, self._tree, self._base = pid, tree, base
+        self._last, self._wall, self._waited = Usage(), 0.0, 0.0
+
+    def look(self, wall: float) -> tuple[Usage, float]:
+        """What the job uses ``wall`` seconds after its start, and for how many of them it neither ran nor wanted to."""
+        used = usage(self._pid, tree=self._tree, base=self._base)
+        delay = max(0.0, used.delay - self._last.delay)
+        unexplained = wall - self._wall - max(0.0, used.cpu - self._last.cpu) - delay
+        self._waited += delay + (max(0.0, unexplained) if used.ready else 0.0)
+        self._last, self._wall = used, wall
+        return used, wall - used.cpu - self._waited
 
 
 def host_pid(pidfd: int) -> int:
@@ -41,13 +67,7 @@ def host_pid(pidfd: int) -> int:
 
 
 def usage(pid: int, *, tree: bool, base: int) -> Usage:
-    """Measure a process, or its whole tree. A process that ends meanwhile is left out.
-
-    Args:
-        pid: as this process sees it.
-        tree: with its children, and theirs.
-        base: resident bytes that each process shares with the zygote.
-    """
+    """Measure a process, or its whole tree (see ``Meter``). A process that ends meanwhile is left out."""
     total = Usage()
     waiting = [pid]
     while waiting:
@@ -58,7 +78,7 @@ def usage(pid: int, *, tree: bool, base: int) -> Usage:
             total.cpu += time.clock_gettime((~one << 3) | 2)
         except OSError:
             continue
-        fields = _read(f"/proc/{one}/stat").rpartition(")")[2].split()
+        fields = _state(f"/proc/{one}/stat")
         threads = 1
         if len(fields) > _RESIDENT:
             threads = int(fields[_THREADS])
@@ -68,12 +88,19 @@ def usage(pid: int, *, tree: bool, base: int) -> Usage:
         total.threads += threads
         tasks = [one] if threads == 1 else _tasks(one)
         for task in tasks:
+            if threads > 1 and not total.ready:
+                total.ready = _state(f"/proc/{one}/task/{task}/stat")[:1] == ["R"]
             words = _read(f"/proc/{one}/task/{task}/schedstat").split()
             if len(words) > 1:
                 total.delay += int(words[1]) / 1e9
             if tree:
                 waiting += [int(child) for child in _read(f"/proc/{one}/task/{task}/children").split()]
     return total
+
+
+def _state(path: str) -> list[str]:
+    """The fields of a stat file after the name: the state, and what it has used."""
+    return _read(path).rpartition(")")[2].split()
 
 
 def _tasks(pid: int) -> list[int]:

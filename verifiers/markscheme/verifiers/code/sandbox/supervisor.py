@@ -201,13 +201,14 @@ class Zygote:
         poll.register(pidfd, select.POLLIN)
         if poll.poll(int(_SLICE * 1000)):
             return None
-        pid = clocks.host_pid(pidfd)
+        meter = clocks.Meter(clocks.host_pid(pidfd), tree=many, base=self._resident)
         while True:
             wall = time.monotonic() - start
-            used = clocks.usage(pid, tree=many, base=self._resident)
+            used, idle = meter.look(wall)
+            if poll.poll(0):  # it ended before all was read: what is left of it has used nothing
+                return None
             if used.cpu > limits.cpu_seconds:
                 return RunOutcome.TIME
-            idle = wall - used.cpu - used.delay
             if wall > limits.wall_seconds or (idle > limits.idle_seconds and not used.ready):
                 return RunOutcome.IDLE
             if many and used.resident > limits.memory_bytes:
