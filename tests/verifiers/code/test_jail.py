@@ -83,6 +83,37 @@ def test_time_is_of_all_processes(namespaces: Sandbox) -> None:
     assert ran.outcome is RunOutcome.TIME
 
 
+def test_time_is_of_processes_whose_parents_have_ended_too(namespaces: Sandbox) -> None:
+    code = """
+import os, time
+if os.fork() == 0:
+    if os.fork() == 0:
+        os.setsid()
+        while True: pass
+    os._exit(0)
+os.wait()
+time.sleep(60)
+"""
+    ran = namespaces.run(code, limits=Limits(processes=4, cpu_seconds=0.5, idle_seconds=30))
+    assert ran.outcome is RunOutcome.TIME
+
+
+@pytest.mark.parametrize(("children", "outcome"), [(3, RunOutcome.FINISHED), (4, RunOutcome.RUNTIME_ERROR)])
+def test_processes_at_once(namespaces: Sandbox, children: int, outcome: RunOutcome) -> None:
+    code = f"""
+import os, time
+for _ in range(2):  # those that have ended are not counted
+    for _ in range({children}):
+        if os.fork() == 0:
+            time.sleep(0.5)
+            os._exit(0)
+    time.sleep(1)
+"""
+    ran = namespaces.run(code, limits=Limits(processes=4, idle_seconds=30))
+    assert ran.outcome is outcome
+    assert ran.detail == ("" if outcome is RunOutcome.FINISHED else "more than 4 processes, or 132 threads")
+
+
 def test_no_process_outlives_the_run(namespaces: Sandbox) -> None:
     name = f"stray {os.getpid()}"  # no other test's
     code = f"""

@@ -258,14 +258,14 @@ def test_a_program_that_ends_while_it_is_measured_has_ended(level: Level, monkey
     """A busy host holds the supervisor up anywhere, and so between the end of its wait and what it then reads."""
     measure, start, late = clocks.usage, [], []
 
-    def usage(pid: int, *, tree: bool, base: int) -> clocks.Usage:
+    def usage(pid: int, *, tree: bool, base: int, most: int) -> clocks.Usage:
         start.append(time.monotonic())
         if time.monotonic() > start[0] + 1:
             late.append(pid)
             patient = time.monotonic() + 60
             while Path(f"/proc/{pid}").exists() and time.monotonic() < patient:
                 time.sleep(0.01)
-        return measure(pid, tree=tree, base=base)
+        return measure(pid, tree=tree, base=base, most=most)
 
     monkeypatch.setattr(clocks, "usage", usage)
     code = "import time\nwhile time.process_time() < 2: pass\nprint(1)"
@@ -286,7 +286,7 @@ def test_waiting_for_a_processor_is_not_idling_when_the_thread_that_waited_has_e
         clocks.Usage(cpu=0.3, delay=0.0, threads=1),
     ])  # fmt: skip
     monkeypatch.setattr(clocks, "usage", lambda *_, **__: next(seen))
-    meter = clocks.Meter(1, tree=False, base=0)
+    meter = clocks.Meter(1, tree=False, base=0, most=1)
     idle = [meter.look(wall)[1] for wall in (0.1, 2.2, 2.3, 5.3, 5.4, 9.4)]
     assert idle == pytest.approx([0.0, 0.0, 0.0, 0.0, 0.1, 4.1])
 
@@ -298,7 +298,7 @@ def test_a_thread_that_is_not_the_first_is_seen_to_be_ready() -> None:
             patient = time.monotonic() + 60
             main = Path(f"/proc/{process.pid}/task/{process.pid}/stat")
             while time.monotonic() < patient:
-                used = clocks.usage(process.pid, tree=False, base=0)
+                used = clocks.usage(process.pid, tree=False, base=0, most=1)
                 if used.threads == 2 and used.ready and main.read_text().rpartition(")")[2].split()[0] == "S":
                     break
                 time.sleep(0.01)

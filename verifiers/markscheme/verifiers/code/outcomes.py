@@ -44,7 +44,7 @@ class Limits(BaseModel):
     output_bytes: int = Field(default=4 * 2**20, ge=0)
     """Bytes that it may write to each of standard output and standard error."""
     processes: int = Field(default=1, ge=1, le=256)
-    """Processes at once; more than 1 needs level 3."""
+    """Processes at once, looked at every 20 ms: one that is seen with more is ended. More than 1 needs level 3."""
     files: int = Field(default=0, ge=0)
     """Bytes of files that it may write in its own /tmp; 0: no place to write."""
 

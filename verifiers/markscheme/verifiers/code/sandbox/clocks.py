@@ -20,6 +20,7 @@ class Usage:
     Attributes:
         cpu: seconds, children that have ended included.
         delay: seconds ready to run, waiting for a processor.
+        processes: that have not ended.
         threads: of all its processes.
         resident: bytes in memory beyond the zygote's own, summed over its processes.
         ready: a thread wants a processor, which ``delay`` only tells once it has had one.
@@ -27,6 +28,7 @@ class Usage:
 
     cpu: float = 0.0
     delay: float = 0.0
+    processes: int = 0
     threads: int = 0
     resident: int = 0
     ready: bool = False
@@ -42,15 +44,16 @@ class Meter:
         pid: as this process sees it.
         tree: with its children, and theirs.
         base: resident bytes that each process shares with the zygote.
+        most: processes to look at; more are known to be more, and no further measured.
     """
 
-    def __init__(self, pid: int, *, tree: bool, base: int) -> None:
-        self._pid, self._tree, self._base = pid, tree, base
+    def __init__(self, pid: int, *, tree: bool, base: int, most: int) -> None:
+        self._pid, self._tree, self._base, self._most = pid, tree, base, most
         self._last, self._wall, self._waited = Usage(), 0.0, 0.0
 
     def look(self, wall: float) -> tuple[Usage, float]:
         """What the job uses ``wall`` seconds after its start, and for how many of them it neither ran nor wanted to."""
-        used = usage(self._pid, tree=self._tree, base=self._base)
+        used = usage(self._pid, tree=self._tree, base=self._base, most=self._most)
         delay = max(0.0, used.delay - self._last.delay)
         unexplained = wall - self._wall - max(0.0, used.cpu - self._last.cpu) - delay
         self._waited += delay + (max(0.0, unexplained) if used.ready else 0.0)
@@ -66,11 +69,11 @@ def host_pid(pidfd: int) -> int:
     return -1
 
 
-def usage(pid: int, *, tree: bool, base: int) -> Usage:
+def usage(pid: int, *, tree: bool, base: int, most: int) -> Usage:
     """Measure a process, or its whole tree (see ``Meter``). A process that ends meanwhile is left out."""
     total = Usage()
     waiting = [pid]
-    while waiting:
+    while waiting and total.processes <= most:
         one = waiting.pop()
         if one <= 0:
             continue
@@ -82,6 +85,7 @@ def usage(pid: int, *, tree: bool, base: int) -> Usage:
         threads = 1
         if len(fields) > _RESIDENT:
             threads = int(fields[_THREADS])
+            total.processes += threads > 1 or fields[0] not in "ZX"  # its first thread may have ended before the others
             total.ready = total.ready or fields[0] == "R"
             total.cpu += (int(fields[_CHILDREN_USER]) + int(fields[_CHILDREN_SYSTEM])) / _TICK
             total.resident += max(0, int(fields[_RESIDENT]) * _PAGE - base)

@@ -86,7 +86,10 @@ def _classify(ended: Ended, limits: Limits, out: bytes, err: bytes) -> RunOutcom
 def _detail(outcome: RunOutcome, ended: Ended, job: Job, err: bytes) -> str:
     limits = job.limits
     if outcome is RunOutcome.RUNTIME_ERROR and ended.verdict is not None:
-        return "cancelled" if job.cancelled.is_set() else f"more than {limits.processes + MORE_THREADS} threads"
+        most = f"{limits.processes + MORE_THREADS} threads"
+        if limits.processes > 1:
+            most = f"{limits.processes} processes, or {most}"
+        return "cancelled" if job.cancelled.is_set() else f"more than {most}"
     return {
         RunOutcome.TIME: f"over {limits.cpu_seconds:g} s of CPU time",
         RunOutcome.IDLE: f"waited for {limits.idle_seconds:g} s, or ran past {limits.wall_seconds:g} s",

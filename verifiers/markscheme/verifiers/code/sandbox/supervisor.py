@@ -201,12 +201,14 @@ class Zygote:
         poll.register(pidfd, select.POLLIN)
         if poll.poll(int(_SLICE * 1000)):
             return None
-        meter = clocks.Meter(clocks.host_pid(pidfd), tree=many, base=self._resident)
+        meter = clocks.Meter(clocks.host_pid(pidfd), tree=many, base=self._resident, most=limits.processes)
         while True:
             wall = time.monotonic() - start
             used, idle = meter.look(wall)
             if poll.poll(0):  # it ended before all was read: what is left of it has used nothing
                 return None
+            if used.processes > limits.processes:
+                return RunOutcome.RUNTIME_ERROR
             if used.cpu > limits.cpu_seconds:
                 return RunOutcome.TIME
             if wall > limits.wall_seconds or (idle > limits.idle_seconds and not used.ready):
