@@ -14,7 +14,8 @@ from docrun import Runner, commands, compare
 
 
 @pytest.fixture
-def runner(tmp_path: Path) -> Runner:
+def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
+    monkeypatch.chdir(tmp_path)  # Python blocks run in this process
     return Runner(tmp_path, dict(os.environ))
 
 
