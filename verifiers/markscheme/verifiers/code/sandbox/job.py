@@ -94,9 +94,7 @@ def enclose(
         return
     linux.drop_capabilities()
     linux.prctl(linux.PR_SET_DUMPABLE, 0)
-    linux.prctl(
-        linux.PR_SET_CHILD_SUBREAPER, 1
-    )  # children whose parents have ended stay in its tree, which is measured
+    linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)  # whoever's parent has ended stays in the tree that is measured
     if level == 2:  # pid namespaces end with their first process; here the zygote's end must reach the job
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
     made = RULES_FD
