@@ -21,11 +21,12 @@ import pytest
 import jails
 from markscheme.verifiers.code import sandbox as package
 from markscheme.verifiers.code.outcomes import Limits, RunOutcome
-from markscheme.verifiers.code.sandbox import Sandbox, SandboxError, clocks, levels, supervisor
+from markscheme.verifiers.code.sandbox import Sandbox, SandboxError, capabilities, clocks, endings, levels, supervisor
 
 SOURCE = Path(jails.__file__).parents[1] / "verifiers"
 SLEEPER = "import time; time.sleep(30)"
 Level = Literal[2, 3]
+Backend = Literal["zygote", "bubblewrap"]
 
 
 @pytest.fixture(params=[3, 2])
@@ -376,11 +377,18 @@ def test_descriptors_of_any_number_in_the_host(level: Level) -> None:
             os.close(fd)
 
 
-def test_packages_below_tmp_stay_in_sight_beside_a_tmp_of_ones_own(
-    highest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(params=["zygote", "bubblewrap"])
+def backend(request: pytest.FixtureRequest, highest: int) -> Backend:
+    if request.param == "bubblewrap" and (why := capabilities().why_no_bubblewrap):
+        pytest.skip(f"this host gives no bubblewrap: {why}")
     if highest < 3:
         pytest.skip("files need level 3")
+    return request.param
+
+
+def test_packages_below_tmp_stay_in_sight_beside_a_tmp_of_ones_own(
+    backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tmp_path.chmod(0o755)
     (tmp_path / "beside.py").write_text("VALUE = 7\n", encoding="utf-8")
     shown = [*levels.readable_paths(), str(tmp_path)]
@@ -390,7 +398,26 @@ def test_packages_below_tmp_stay_in_sight_beside_a_tmp_of_ones_own(
         "import beside, os\nopen('/tmp/mine', 'w').write('x')\nprint(beside.VALUE, open('/tmp/mine').read())\n"
         f"try:\n    open({str(tmp_path / 'new')!r}, 'w')\nexcept OSError as error:\n    print(type(error).__name__)\n"
     )
-    with Sandbox(workers=1, level=3) as sandbox:
+    with Sandbox(workers=1, backend=backend) as sandbox:
         done = sandbox.run(code, limits=Limits(files=1 << 20))
     assert done.stdout == b"7 x\nOSError\n", done
     assert not (tmp_path / "new").exists() and not Path("/tmp/mine").exists()
+
+
+def test_a_place_to_write_that_cannot_be_made_is_no_fault_of_the_program(
+    highest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if highest < 3:
+        pytest.skip("files need level 3")
+    follow = supervisor.Zygote._follow
+
+    def full(zygote: supervisor.Zygote, job: endings.Job, fds: tuple[int, ...]) -> endings.Ended:
+        if job.limits.files:
+            raise SandboxError("no space left")
+        return follow(zygote, job, fds)
+
+    monkeypatch.setattr(supervisor.Zygote, "_follow", full)
+    with Sandbox(workers=1, level=3) as sandbox:
+        done = sandbox.run("print(1)", limits=Limits(files=1 << 20))
+        assert (done.outcome, done.detail) == (RunOutcome.BROKEN, "no space left; then: no space left")
+        assert sandbox.run("print(1)").stdout == b"1\n"

@@ -25,7 +25,8 @@ from markscheme.verifiers.code.sandbox.supervisor import SandboxError, Zygote, m
 LEVEL = 3
 _OOM_SCORE = "800"
 _SOURCE = str(Path(codec.__file__).parents[1])  # the zygote's own modules: in sight, and out of the job's reach
-_ROOT = ("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
+_ROOT_KEEPS = ("CAP_SETUID", "CAP_SETGID", "CAP_DAC_OVERRIDE")  # the last to lay out a /tmp that is the job's user's
+_ROOT = ("--cap-drop", "ALL", *(word for name in _ROOT_KEEPS for word in ("--cap-add", name)))
 
 
 def tool() -> str:

@@ -8,6 +8,7 @@ import os
 import queue
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
@@ -208,10 +209,11 @@ class Sandbox:
             slots.put(zygote)
 
     def _again(self, job: Job, first: str) -> tuple[_Jails | None, Execution]:
-        """Once more, alone on a fresh zygote, beside a program that is known to run."""
+        """Once more, alone on a fresh zygote, beside a program that is known to run where the job may do as much."""
+        asked = CANARY.limits.model_copy(update=job.limits.model_dump(include={"processes", "files"}))
         try:
             zygote = self._zygote()
-            canary = zygote.run(CANARY)
+            canary = zygote.run(replace(CANARY, limits=asked))
         except SandboxError as error:
             return None, Execution(outcome=RunOutcome.BROKEN, level=self.level, detail=f"{first}; then: {error}")
         if canary.stdout != b"42\n":
