@@ -211,22 +211,26 @@ class Sandbox:
     def _again(self, job: Job, first: str) -> tuple[_Jails | None, Execution]:
         """Once more, alone on a fresh zygote, beside a program that is known to run where the job may do as much."""
         asked = CANARY.limits.model_copy(update=job.limits.model_dump(include={"processes", "files"}))
+        zygote, fit = None, False
         try:
-            zygote = self._zygote()
-            canary = zygote.run(replace(CANARY, limits=asked))
-        except SandboxError as error:
-            return None, Execution(outcome=RunOutcome.BROKEN, level=self.level, detail=f"{first}; then: {error}")
-        if canary.stdout != b"42\n":
-            zygote.close()
-            return None, Execution(
-                outcome=RunOutcome.BROKEN, level=self.level, detail=f"{first}; a known program failed too"
-            )
-        try:
-            return zygote, zygote.run(job)
-        except SandboxError as error:
-            zygote.close()
-            detail = f"it broke its jail twice, where a known program passed: {error}"
-            return None, Execution(outcome=RunOutcome.RESOURCE, level=self.level, detail=detail)
+            try:
+                zygote = self._zygote()
+                canary = zygote.run(replace(CANARY, limits=asked))
+            except SandboxError as error:
+                return None, Execution(outcome=RunOutcome.BROKEN, level=self.level, detail=f"{first}; then: {error}")
+            if canary.stdout != b"42\n":
+                detail = f"{first}; a known program failed too"
+                return None, Execution(outcome=RunOutcome.BROKEN, level=self.level, detail=detail)
+            try:
+                execution = zygote.run(job)
+            except SandboxError as error:
+                detail = f"it broke its jail twice, where a known program passed: {error}"
+                return None, Execution(outcome=RunOutcome.RESOURCE, level=self.level, detail=detail)
+            fit = True
+            return zygote, execution
+        finally:
+            if zygote is not None and not fit:
+                zygote.close()
 
     def _zygote(self) -> _Jails:
         if self.backend == "bubblewrap":
